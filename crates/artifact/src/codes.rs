@@ -9,14 +9,27 @@ use unblink_core::code::Code;
 pub struct NamedCodes {
     /// The protocol, as failures begin that such codes mean: `grpc_unavailable`.
     pub protocol: String,
-    /// The names, by number. The first is that of success.
+    /// The names, by number. The first are those of success.
     pub names: Vec<String>,
+    /// How many of them are.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub successes: u16,
+}
+
+fn one() -> u16 {
+    1
+}
+
+fn is_one(n: &u16) -> bool {
+    *n == 1
 }
 
 impl NamedCodes {
     /// The name of the `number`-th failure that a code means.
     pub(crate) fn failure(&self, number: usize) -> Option<String> {
-        self.names.get(number + 1).map(|name| format!("{}_{}", self.protocol, name.to_ascii_lowercase()))
+        self.names
+            .get(number + usize::from(self.successes))
+            .map(|name| format!("{}_{}", self.protocol, name.to_ascii_lowercase()))
     }
 }
 
@@ -44,7 +57,11 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_their_codes() {
-        let named = NamedCodes { protocol: "grpc".into(), names: vec!["OK".into(), "CANCELLED".into()] };
+        let named = NamedCodes {
+            protocol: "grpc".into(),
+            names: vec!["OK".into(), "CANCELLED".into()],
+            successes: 1,
+        };
         for (named, text, index) in [
             (None, "200", 100),
             (Some(&named), "OK", 0),
@@ -59,5 +76,7 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((named.failure(0).as_deref(), named.failure(1)), (Some("grpc_cancelled"), None));
+        let two = NamedCodes { successes: 2, ..named };
+        assert_eq!(two.failure(0), None);
     }
 }

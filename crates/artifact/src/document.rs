@@ -22,7 +22,8 @@ mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
-    AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, Spread, WebSocketPlan,
+    AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, RedisPlan, Spread,
+    WebSocketPlan,
 };
 pub use distribution::{Distribution, Quantile};
 pub use events::{Events, OperationEvents};
@@ -171,12 +172,16 @@ pub struct RunDocument {
 }
 
 impl RunDocument {
-    /// Response times of the request that is called so; of all arrivals where none is named, or it is kept apart no
-    /// further.
-    pub fn response_time_of(&self, request: Option<&str>) -> &Distribution {
-        let operation =
-            self.operations.iter().find(|operation| Some(operation.plan.name.as_str()) == request);
-        operation.map_or(&self.response_time, |operation| &operation.response_time)
+    /// Times of the journey, of the step that asks again and again, or of the request that is called so; response times of all
+    /// arrivals where none is named, or it is kept apart no further.
+    pub fn time_of(&self, name: Option<&str>) -> &Distribution {
+        let journeys = self.journeys.iter().map(|journey| (&journey.name, &journey.time));
+        let steps = self.journeys.iter().flat_map(|journey| &journey.steps);
+        let waits = steps.filter_map(|step| Some((&step.plan.operation, step.time_to_done.as_ref()?)));
+        let operations = self.operations.iter().map(|of| (&of.plan.name, &of.response_time));
+        let mut all = journeys.chain(waits).chain(operations);
+        let found = name.and_then(|name| all.find(|(known, _)| *known == name));
+        found.map_or(&self.response_time, |(_, times)| times)
     }
 
     /// Who decides when a request starts: the same in all loads of a run.

@@ -3,7 +3,7 @@
 use crate::codes::{self, NamedCodes};
 use crate::document::{
     ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
-    OriginName, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
+    OriginName, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
@@ -154,6 +154,9 @@ pub struct ConnectionPlan {
     /// How messages went over WebSockets; absent of HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web_socket: Option<WebSocketPlan>,
+    /// How commands went to Redis; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<RedisPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -175,6 +178,7 @@ impl ConnectionPlan {
             limited_by: None,
             streams: None,
             web_socket: None,
+            redis: None,
             age_ns: None,
             resolve_every_ns: None,
         }

@@ -36,6 +36,7 @@ fn header() -> KneeHeader {
             rest_ns: 4,
             timeout_ns: 5,
             seed: 6,
+            has_journeys: false,
             operation: None,
             at_least_per_s: None,
             within_ns: None,

@@ -8,7 +8,7 @@ use crate::run::Prepared;
 use crate::secrets::mask_header;
 use crate::value::Connections;
 use serde_json::{Value, json};
-use unblink_artifact::document::RetryPlan;
+use unblink_artifact::document::{JourneyPlan, RetryPlan};
 use unblink_artifact::fingerprint::fingerprint;
 
 /// Of a real target.
@@ -62,21 +62,29 @@ pub(crate) fn of_target(
     if let Some(script) = script_bytes {
         asked["script"] = json!(length(script.len() as usize));
     }
-    add(&mut asked, prepared.header.plan.retry.as_ref());
+    add(&mut asked, prepared.header.plan.retry.as_ref(), &prepared.header.journeys);
     taken(&asked)
 }
 
 /// Of a simulated server.
-pub(crate) fn of_world(world: &WorldArgs, connections: Connections, retry: Option<&RetryPlan>) -> String {
+pub(crate) fn of_world(
+    world: &WorldArgs,
+    connections: Connections,
+    retry: Option<&RetryPlan>,
+    journeys: &[JourneyPlan],
+) -> String {
     let mut asked = json!({"world": world, "connections": connections});
-    add(&mut asked, retry);
+    add(&mut asked, retry, journeys);
     taken(&asked)
 }
 
-/// Without retries all is as it was before there were any.
-fn add(asked: &mut Value, retry: Option<&RetryPlan>) {
+/// Without retries and journeys all is as it was before there were any.
+fn add(asked: &mut Value, retry: Option<&RetryPlan>, journeys: &[JourneyPlan]) {
     if let Some(retry) = retry {
         asked["retry"] = json!(retry);
+    }
+    if !journeys.is_empty() {
+        asked["journeys"] = json!(journeys);
     }
 }
 
@@ -94,6 +102,6 @@ mod tests {
         let (server, empty) = (Some("slots=1 service=1ms".to_string()), String::new);
         let world = WorldArgs { server, scenario: None, network: empty(), generator: empty() };
         let json = r#"{"connections":{"Fixed":5},"world":{"generator":"","network":"","scenario":null,"server":"slots=1 service=1ms"}}"#;
-        assert_eq!(of_world(&world, Connections::Fixed(5), None), fingerprint(json));
+        assert_eq!(of_world(&world, Connections::Fixed(5), None, &[]), fingerprint(json));
     }
 }

@@ -4,7 +4,9 @@ use crate::errors::refuse;
 use crate::secrets;
 use crate::value::bytes;
 use anyhow::Result;
-use unblink_wire::grpc::CODES;
+use unblink_wire::grpc::Grpc;
+use unblink_wire::protocol::{Codes, Protocol};
+use unblink_wire::redis::Redis;
 use unblink_workload::answer::{Condition, ConditionError, NamedCode, Needle};
 use unblink_workload::template::{Piece, pieces};
 
@@ -15,7 +17,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), size=BYTES, size=MIN..MAX, contains=TEXT, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), size=BYTES, size=MIN..MAX, contains=TEXT, \
              'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
@@ -80,10 +82,13 @@ pub(crate) fn without_secrets<S: serde::Serializer>(
     to.collect_seq(conditions.iter().map(ToString::to_string))
 }
 
-/// `UNAVAILABLE`: a status of gRPC.
+/// `UNAVAILABLE`, `nil`: a code of a protocol whose codes have names. No two of them share one.
 pub(super) fn code(text: &str) -> Option<NamedCode> {
-    let place = CODES.iter().position(|name| *name == text)?;
-    Some(NamedCode { name: text.to_string(), place: place as u16 })
+    [Grpc::CODES, Redis::CODES].into_iter().find_map(|codes| {
+        let Codes::Named { protocol, names } = codes else { return None };
+        let place = names.iter().position(|name| *name == text)?;
+        Some(NamedCode { protocol, name: text.to_string(), place: place as u16 })
+    })
 }
 
 /// `503`, or `5xx`.
@@ -106,6 +111,11 @@ mod tests {
         let codes = condition("status=OK,NOT_FOUND");
         assert!(matches!(&codes, Ok(Condition::Codes(codes)) if codes[0].place == 0 && codes[1].place == 5));
         assert_eq!(codes.unwrap().to_string(), "status=OK,NOT_FOUND");
+        let of = |text| code(text).map(|code| (code.protocol, code.place));
+        assert_eq!(
+            (of("OK"), of("ok"), of("nil")),
+            (Some(("grpc", 0)), Some(("redis", 0)), Some(("redis", 1)))
+        );
         assert_eq!(condition("size=10.."), Ok(Condition::Size(10..=u64::MAX)));
         assert!(matches!(condition("json $.a == 'x=y'"), Ok(Condition::Json(..))));
         assert!(matches!(condition("header X-Id=7"), Ok(Condition::Header(..))));
@@ -116,7 +126,7 @@ mod tests {
             "status=99",
             "status=6xx",
             "status=OK,200",
-            "status=ok",
+            "status=Ok",
             "size=",
             "size=5..1",
             "contains=",

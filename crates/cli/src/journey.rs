@@ -122,6 +122,11 @@ pub(crate) struct Journey {
     pub steps: Vec<Step>,
 }
 
+/// What the steps of `journeys` ask, in order.
+pub(crate) fn requests(journeys: &[Journey]) -> impl Iterator<Item = &Request> {
+    journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request)
+}
+
 /// A step with what it sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {

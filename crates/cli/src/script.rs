@@ -55,6 +55,12 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<Source<'_>>> {
             "--script makes all requests of the run: give one URL, and neither --targets, --request nor several requests"
         );
     };
+    if !args.lines.lines.is_empty() || request.share.is_some() {
+        refuse!(
+            ["request", "share", "script"],
+            "--script makes all requests of the run: give one URL, and leave --request and shares out"
+        );
+    }
     if !args.journeys.is_empty() || !args.setup.is_empty() {
         refuse!(
             ["script"],

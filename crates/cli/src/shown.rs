@@ -56,6 +56,22 @@ pub(crate) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
     request_as(Coding::Plain, usize::MAX, bytes, known)
 }
 
+/// A command of Redis, which is the body of the request: its words in one line.
+pub(crate) fn command(bytes: &[u8], known: &Known) -> TriedMessage {
+    let body = head_and_body(bytes).1;
+    let text = match text_of(body).map(|text| known.masked(&text.replace('\n', "\\n").replace('\r', "\\r"))) {
+        Some(text) => text[..text.floor_char_boundary(TEXT_MAX)].to_string(),
+        None => body[..body.len().min(TEXT_MAX)].escape_ascii().to_string(),
+    };
+    TriedMessage { line: text, headers: Vec::new(), body: None }
+}
+
+/// A message over a WebSocket, which is the body of the request.
+pub(crate) fn message(bytes: &[u8], known: &mut Known) -> TriedMessage {
+    let TriedMessage { body, .. } = request(bytes, known);
+    TriedMessage { line: "message".into(), headers: Vec::new(), body }
+}
+
 fn request_as(coding: Coding, text_max: usize, bytes: &[u8], known: &mut Known) -> TriedMessage {
     let (head, body) = head_and_body(bytes);
     let (line, headers) = lines(head);

@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use support::Place;
-use support::hostile::{Act, Hostile, Seen, ok};
+use support::hostile::{Act, Hostile, Seen, answer, ok};
 use support::lab::Lab;
 
 fn step<'a>(run: &'a Value, name: &str) -> &'a Value {
@@ -167,6 +167,29 @@ fn what_can_not_be_used_is_refused_at_its_place() {
     refused("method = \"POST\"", "method = \"POST\"\nexit = \"20%\"", "plan.toml:20:", "leave exit out");
     let own = "name = \"buy\"\ncookies = true\n[[journeys.steps]]\nurl = \"/\"\nheader = [\"Cookie: a=b\"]";
     refused("name = \"buy\"", own, "plan.toml:10:", "leave it out");
+}
+
+/// What is waited for may be said by the status alone; then neither head nor body is looked at.
+#[test]
+fn a_step_may_wait_for_a_status() {
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let server = Hostile::start(move |seen| {
+        let is_there = seen.target != "/job" || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 2;
+        Act::Answer(answer(if is_there { "200 OK" } else { "404 Not Found" }, "{}"))
+    });
+    let place = Place::new();
+    place.file(
+        "plan.toml",
+        "[load]\nrate = 1\nduration = \"1s\"\n[[journeys]]\n[[journeys.steps]]\nurl = \"/begin\"\n[[journeys.steps]]\nurl = \"/job\"\n\
+         expect = \"status=200,404\"\nuntil = \"status=200\"\nevery = \"50ms\"\nwithin = \"5s\"\n",
+    );
+    let run = place.measure(&["plan.toml", &server.url()]);
+    let journey = run.at("/journeys/0");
+    assert_eq!(
+        (&journey["account"]["completed"], &journey["steps"][1]["requests"]),
+        (&1.into(), &3.into()),
+        "{journey}"
+    );
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn what_can_not_be_is_refused() {
         (&[&get, "http://127.0.0.1:9/"], "a run speaks one protocol"),
         (&[&get, "--import-path", "x"], "add --proto FILE"),
         (&["http://127.0.0.1:9/", "--proto", "x"], "--proto is for gRPC"),
-        (&["http://127.0.0.1:9/", "--expect", "status=OK"], "only gRPC has such a status"),
+        (&["http://127.0.0.1:9/", "--expect", "status=OK"], "the status of HTTP is a number"),
     ] {
         Place::new().call(&[&["run", "-R", "1", "-n", "1"], args].concat()).refused(&[part]);
     }

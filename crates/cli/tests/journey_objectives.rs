@@ -180,3 +180,40 @@ fn what_can_not_be_told_is_refused() {
     let said = place.call(&["plan", "check", "both.toml"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
 }
+
+#[test]
+fn a_name_that_is_no_journey_is_told_from_those_there_are() {
+    let place = Place::new();
+    place.file("plan.toml", plan("/paid"));
+    let refused = |slo: &str, parts: &[&str]| {
+        place.call(&["run", "plan.toml", "http://127.0.0.1:9", "--slo", slo]).refused(parts);
+    };
+    refused("bye: p95 < 20s", &["no request and no journey is called \"bye\"", "there are buy, items"]);
+    refused("buy: p95th < 20s", &["first", "gap"]);
+}
+
+/// The clock of a journey's throughput ends with its own last completion, not with that of others: half of the load begins
+/// journeys that are over at once, and half of it those that think for ten seconds.
+#[test]
+fn the_throughput_of_a_journey_ends_with_its_own_last_completion() {
+    let place = Place::new();
+    place.file(
+        "plan.toml",
+        "[load]\nrate = 20\nduration = \"2s\"\n[world]\nserver = \"slots=100 service=10ms\"\n\
+         [[journeys]]\nname = \"quick\"\n[[journeys.steps]]\nurl = \"/a\"\n\
+         [[journeys]]\nname = \"slow\"\nthink = \"10s\"\n[[journeys.steps]]\nurl = \"/b\"\n[[journeys.steps]]\nurl = \"/c\"\n",
+    );
+    let asked = [
+        // 20 of each: quick ones within 3 s, slow ones within 13 s, and all of them of a load of 2 s.
+        "quick: achieved >= 6.6/s",
+        "quick: achieved >= 10.1/s",
+        "slow: achieved >= 1.5/s",
+        "slow: achieved >= 2/s",
+        "slow: achieved >= 10.1/s",
+        "quick: achieved >= 66%",
+        "slow: achieved >= 66%",
+    ];
+    let (_, slos, run) = judged(&place, &["sim", "plan.toml"], &asked);
+    let expected = ["pass", "fail", "pass", "inconclusive", "fail", "pass", "inconclusive"];
+    assert_eq!(statuses(&slos), expected, "{slos:?} {}", run["verdict"]);
+}

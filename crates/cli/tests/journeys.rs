@@ -124,8 +124,6 @@ fn what_makes_no_sense_is_refused_at_its_place() {
     let of = |load: &str| format!("{target}{}", plan(load));
     let check = ["plan", "check", "plan.toml"];
     refused("plan.toml", of("closed = 3"), &check, "closed users");
-    refused("plan.toml", of("rate = 3"), &["knee", "plan.toml", "--slo", "p99 < 1s"], "a search");
-    refused("plan.toml", of("rate = 3"), &["compare", "plan.toml", "http://127.0.0.1:9/"], "a comparison");
     refused("plan.toml", of("rate = 3\nprecision = \"5%\""), &check, "--precision");
     refused("plan.toml", of("rate = 3\nwarmup = \"auto\""), &check, "cut through journeys");
     refused("plan.toml", of("rate = 30\nmax-rate = 100"), &check, "120/s");

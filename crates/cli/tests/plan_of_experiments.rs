@@ -28,8 +28,13 @@ fn a_plan_can_be_searched_and_compared() {
 
     place.file("two.toml", format!("{}{world}", both.replace("errors < 1%", "p50 < 20ms")));
     place.call(&["knee", "two.toml"]).refused(&["two.toml:4:22", "a second one", "--slo"]);
-    place.file("none.toml", format!("{}{world}", both.replace("\"p99 < 200ms\"", "\"a: p99 < 1s\"")));
+    place.file("none.toml", format!("{}{world}", both.replace("p99 < 200ms", "errors < 2%")));
     place.call(&["knee", "none.toml"]).refused(&["none.toml:4:8", "needs a percentile"]);
+    // Where there is no other, it is that of one request; this world has none by name.
+    place.file("named.toml", format!("{}{world}", both.replace("\"p99 < 200ms\"", "\"a: p99 < 1s\"")));
+    let named = place.call(&["knee", "named.toml"]);
+    assert!(named.code() == Some(2) && named.stderr.contains("named.toml:4:23"), "{named:?}");
+    assert!(named.stderr.contains("asked for one thing only"), "{named:?}");
     place.file("cap.toml", format!("{}max = 900\n{world}", both));
     let cap = place.call(&["knee", "cap.toml"]);
     assert!(cap.code() == Some(2) && cap.stderr.contains("cap.toml:10:7: max is above max-rate"), "{cap:?}");

@@ -73,6 +73,8 @@ fn says(url: &str, args: &[&str], parts: &[&str], never: &[&str]) {
         assert!(!said.stderr.contains(part), "{part:?} is in {said:?}");
     }
     assert_eq!(place.run_json()["validity"]["findings"][0]["code"], "preflight_failed");
+    // Nothing was measured, so that there are no tables of nothing.
+    assert!(said.stdout.contains("INVALID") && !said.stdout.contains("Arrivals"), "{}", said.stdout);
 }
 
 fn http(address: SocketAddr) -> String {

@@ -169,6 +169,7 @@ fn what_is_wrong_is_said_before_anything_is_sent() {
     refused("x = 1", &["--let", "i=uniform(5)"], "no request uses it");
     refused("x = 1", &[&url], "give one URL");
     refused("x = 1", &["--request", "/a", "--request", "/b"], "give one URL");
+    refused("x = 1", &["--request", "100% GET /a"], "leave --request and shares out");
     refused("x = 1", &["--let", "i=uniform(5)", "-H", "A: {{i}}"], "templates");
     let unread = place.call(&["run", &url, "-R", "1", "--script", "none.lua"]);
     assert!(

@@ -222,8 +222,25 @@ fn a_plan_lists_messages() {
     assert_eq!(names, ["say", "who"]);
     let shown = place.call(&["plan", "show", "plan.toml"]);
     assert!(shown.stdout.contains("say"), "{}{}", shown.stdout, shown.stderr);
+    let said = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("on average, without its frame, and"), "no head of HTTP: {said}");
     let tried = place.call(&["try", "plan.toml"]);
     assert!(tried.stdout.contains("WebSocket") && tried.stdout.contains(r#"{"id":"#), "{}", tried.stdout);
+    assert!(!tried.stdout.contains("HTTP/1.1") && !tried.stdout.contains("Host:"), "{}", tried.stdout);
+}
+
+/// What failed is shown as it was sent: a message, without words of HTTP.
+#[test]
+fn a_failed_message_is_shown_as_one() {
+    let server = serve(echo);
+    let place = Place::new();
+    let url = format!("ws://{}/chat", server.address);
+    let run = ["run", &url, "-R", "20", "-n", "5", "--message", r#"{"a":1}"#, "--expect", "json $.a == 2"];
+    place.call(&[&run[..], &["--no-preflight", "--keep-failures", "1", "--store", "h.db"]].concat());
+    let shown = place.call(&["show", "latest", "--failures", "--store", "h.db"]);
+    let shown = shown.stdout + &shown.stderr;
+    assert!(shown.contains(r#"{"a":1}"#) && shown.contains("message"), "{shown}");
+    assert!(!shown.contains("HTTP/1.1") && !shown.contains("Host:"), "{shown}");
 }
 
 #[test]
@@ -236,6 +253,8 @@ fn what_can_not_be_is_refused() {
         (&[url, "--message", "a", "--depth", "65"], "at most 64"),
         (&[url, "--message", "a", "--match", "header X"], "expected order"),
         (&[url, "--message", "a", "--match", "json $.id"], "no such value"),
+        (&[url, "--message", r#"{"id":7}"#, "--match", "json $.id"], "any answer would match"),
+        (&[url, "--message", r#"{"id":7,"n":{{index}}}"#, "--match", "json $.id"], "any answer would match"),
         (&[url, "--message", "a", "--http", "2"], "--http and --streams are for HTTP"),
         (&[url, "--message", "a", "-X", "POST"], "no methods"),
         (&[url, "--message", "a", "--expect", "status=101"], "neither a status nor headers"),

@@ -8,6 +8,8 @@ use unblink_wire::protocol::{Codes, Protocol, Reply};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeRules {
     codes: Codes,
+    /// Those by name that mean no failure.
+    successes: u16,
     /// Kinds of violations, behind which the failures of codes stand.
     violations: usize,
 }
@@ -15,7 +17,7 @@ pub struct CodeRules {
 impl CodeRules {
     /// Of this protocol.
     pub fn of<P: Protocol>() -> CodeRules {
-        CodeRules { codes: P::CODES, violations: P::VIOLATIONS.len() }
+        CodeRules { codes: P::CODES, successes: P::SUCCESSES, violations: P::VIOLATIONS.len() }
     }
 
     /// How the answer is counted.
@@ -32,8 +34,10 @@ impl CodeRules {
     pub fn failure(self, reply: &Reply) -> Option<FailureKind> {
         match self.codes {
             Codes::Statuses => FailureKind::of_status(reply.code),
-            Codes::Named { .. } if reply.code == 0 => None,
-            Codes::Named { .. } => Some(FailureKind::protocol(self.violations + usize::from(reply.code) - 1)),
+            Codes::Named { .. } => {
+                let number = reply.code.checked_sub(self.successes)?;
+                Some(FailureKind::protocol(self.violations + usize::from(number)))
+            }
         }
     }
 }

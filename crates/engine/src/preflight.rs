@@ -287,6 +287,7 @@ fn why_not_answered<P: Words>(
             address,
             protocol: P::NAME,
             violation,
+            is_refusal: P::is_refusal(violation),
             explanation: protocol.explain(violation),
             first_line,
             hint: hint_at_violation(violation, received, is_tls, (P::NAME, P::SCHEMES)),

@@ -224,6 +224,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 self.act();
             }
             self.tick(now);
+            self.tell_of_inserts(now);
             if self.dispatch.is_finished() {
                 return self.finish(now);
             }
@@ -233,6 +234,17 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             self.render_ahead(wake);
             now = self.turn(wake);
         }
+    }
+
+    /// Says up to when its inserts have ended, where what is drawn follows them.
+    fn tell_of_inserts(&self, now: Instant) {
+        let Some(values) = self.job.values.as_ref().filter(|values| values.follow_inserts()) else { return };
+        // Whoever has finished holds up nobody.
+        let until = match self.dispatch.is_finished() {
+            true => Instant(u64::MAX),
+            false => self.dispatch.ended_until(now, |operation| values.is_insert(operation)),
+        };
+        values.inserts_ended(self.number, until.since(self.start));
     }
 
     /// Opens the connections of a fixed pool before the start.

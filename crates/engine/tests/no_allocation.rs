@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
 mod calls;
+mod together;
 
 use calls::{job_in_calls, responder_in_calls};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,6 +12,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
+use together::{FirstTogether, USERS};
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec};
 use unblink_core::mix::Mix;
@@ -99,7 +101,7 @@ fn responder_in_two() -> SocketAddr {
         stream.set_nodelay(true).expect("an option");
         stream.read_exact(&mut [0; 24]).expect("the preface");
         stream.write_all(b"\0\0\0\x04\0\0\0\0\0").expect("settings");
-        let (mut header, mut answers) = ([0; 9], 0u32);
+        let (mut header, mut answers, mut first) = ([0; 9], 0u32, FirstTogether::default());
         while stream.read_exact(&mut header).is_ok() {
             let [a, b, c, kind, _, id @ ..] = header;
             let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
@@ -112,7 +114,7 @@ fn responder_in_two() -> SocketAddr {
             let head = [&[0, 0, block.len() as u8, 1, 4], &id[..], block].concat();
             let body = [&[0, 0, 5, 0, 1], &id[..], b"hello"].concat();
             answers += 1;
-            if stream.write_all(&[head, body].concat()).is_err() {
+            if first.answer(&mut stream, &[head, body].concat()).is_err() {
                 return;
             }
         }
@@ -128,8 +130,18 @@ fn responder_in_messages() -> SocketAddr {
         let (stream, _) = listener.accept().expect("a connection");
         stream.set_nodelay(true).expect("an option");
         let mut socket = tungstenite::accept(stream).expect("a handshake");
+        // The first ones go back all at once, as with HTTP/2.
+        let (mut held, mut asked) = (Vec::new(), 0);
         while let Ok(message) = socket.read() {
-            if message.is_text() {
+            if !message.is_text() {
+                continue;
+            }
+            held.push(message);
+            asked += 1;
+            if asked < USERS {
+                continue;
+            }
+            for message in held.drain(..) {
                 let ping = tungstenite::Message::Ping(Vec::new().into());
                 let sent = socket.send(ping).and_then(|()| socket.send(message));
                 if sent.is_err() {
@@ -373,7 +385,7 @@ fn a_plaintext_request_allocates_nothing() {
     let hold = || vec![Phase::hold(Rate::per_second(2000), length)];
     let even = || LoadSpec::Open { phases: hold(), process: Process::Even };
     let poisson = || LoadSpec::Open { phases: hold(), process: Process::Poisson { seed: 1 } };
-    let closed = || LoadSpec::closed(8, Nanos::from_millis(4), length);
+    let closed = || LoadSpec::closed(USERS, Nanos::from_millis(4), length);
     for (name, job) in [
         ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 }, &[])),
         ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 }, &[])),

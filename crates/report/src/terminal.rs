@@ -39,27 +39,35 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     simulated(&mut screen, doc);
     head(&mut screen, doc);
     validity(&mut screen, doc);
-    all(&mut screen, run::shape(doc));
-    let has_room = !screen.is_narrow();
-    screen.section(&run::account(doc, has_room));
-    sections::latency(&mut screen, doc);
-    all(&mut screen, run::fanout(doc));
-    strip::draw(&mut screen, doc);
-    histogram::draw(&mut screen, doc);
-    sections::send_lag(&mut screen, doc);
-    all(&mut screen, events::all(doc));
-    sections::phases(&mut screen, doc);
-    all(&mut screen, run::retries(doc));
-    screen.section(&run::connections(doc));
-    let room = screen.room();
-    all(&mut screen, run::statuses(doc, room));
-    sections::failures(&mut screen, doc);
-    all(&mut screen, apart::all(doc, room));
-    all(&mut screen, replayed::section(doc, room));
-    all(&mut screen, run::values(doc));
-    screen.section(&run::throughput(doc));
+    // Of a run that did not begin there is nothing else to say.
+    if doc.preflight().is_none() {
+        figures(&mut screen, doc);
+    }
     bottom::draw(&mut screen, doc, places);
     screen.finish()
+}
+
+/// What was measured.
+fn figures(screen: &mut Screen, doc: &RunDocument) {
+    all(screen, run::shape(doc));
+    let has_room = !screen.is_narrow();
+    screen.section(&run::account(doc, has_room));
+    sections::latency(screen, doc);
+    all(screen, run::fanout(doc));
+    strip::draw(screen, doc);
+    histogram::draw(screen, doc);
+    sections::send_lag(screen, doc);
+    all(screen, events::all(doc));
+    sections::phases(screen, doc);
+    all(screen, run::retries(doc));
+    screen.section(&run::connections(doc));
+    let room = screen.room();
+    all(screen, run::statuses(doc, room));
+    sections::failures(screen, doc);
+    all(screen, apart::all(doc, room));
+    all(screen, replayed::section(doc, room));
+    all(screen, run::values(doc));
+    screen.section(&run::throughput(doc));
 }
 
 fn all(screen: &mut Screen, sections: impl IntoIterator<Item = Section>) {

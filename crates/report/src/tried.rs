@@ -16,10 +16,11 @@ pub fn render(document: &TryDocument) -> String {
     if document.protocol == Protocol::Grpc {
         out.push_str("gRPC (messages are shown as JSON, in the words of HTTP/1.1)\n\n");
     }
+    if document.protocol == Protocol::Redis {
+        out.push_str("Redis\n\n");
+    }
     if document.protocol == Protocol::WebSocket {
-        out.push_str(
-            "WebSocket (messages are shown as bodies of HTTP/1.1, under the headers of the upgrade)\n\n",
-        );
+        out.push_str("WebSocket (messages are shown without their frames)\n\n");
     }
     for one in &document.setup {
         request(&mut out, &format!("[[setup]] {}", one.name), one);

@@ -1,6 +1,7 @@
 //! Invariants of the parser, checked for any input. Shared by the fuzz target, the replay of its corpus
 //! and the property tests; not part of the API.
 
+use crate::cuts::Cuts;
 use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKind, Response};
 
 /// What became of an answer, with everything that must not depend on how its bytes were cut.
@@ -184,23 +185,5 @@ pub fn check(data: &[u8]) {
             Some(consumed) if consumed > 0 && consumed < rest.len() => rest = &rest[consumed..],
             _ => return,
         }
-    }
-}
-
-/// Lengths of pieces: mostly short, now and then long.
-struct Cuts {
-    state: u32,
-}
-
-impl Cuts {
-    fn new(seed: u8) -> Cuts {
-        Cuts { state: u32::from(seed) }
-    }
-
-    fn next_len(&mut self) -> usize {
-        // Knuth's MMIX multiplier cut to 32 bits: any sequence will do, if it is the same each time.
-        self.state = self.state.wrapping_mul(0x4c95_7f2d).wrapping_add(0xf767_814f);
-        let random = (self.state >> 16) as usize;
-        if random.is_multiple_of(8) { 1 + random % 97 } else { 1 + random % 7 }
     }
 }

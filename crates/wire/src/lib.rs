@@ -32,6 +32,7 @@
 pub mod blank;
 mod body;
 mod chunked;
+mod cuts;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -44,6 +45,7 @@ mod limits;
 pub mod message;
 mod parser;
 pub mod protocol;
+pub mod redis;
 mod request;
 mod scan;
 mod syntax;

@@ -27,8 +27,8 @@ pub struct Reply {
 pub enum Codes {
     /// The statuses of HTTP.
     Statuses,
-    /// Names, by number. The first is that of success. Each other means a failure of its own, which is called by the
-    /// protocol and the name in lower case: `grpc_unavailable`.
+    /// Names, by number. The first are those of success ([`Protocol::SUCCESSES`]). Each other means a failure of its own,
+    /// which is called by the protocol and the name in lower case: `grpc_unavailable`.
     Named {
         /// What such failures begin with.
         protocol: &'static str,
@@ -117,6 +117,9 @@ pub trait Protocol: Sized {
     /// The code of an answer by which the target says that the time has passed for which it was told that the answer would be
     /// waited for. Only where requests tell ([`Filler::left_ns`]).
     const DEADLINE: Option<u16> = None;
+
+    /// Where codes have names, so many of the first ones mean no failure.
+    const SUCCESSES: u16 = 1;
 
     /// Client and server take turns: one request, then its answer. Nothing else is ever written, so that what
     /// [`Protocol::output`] gives is all there is, and nothing after [`Protocol::feed`].

@@ -43,6 +43,11 @@ pub trait Words: Protocol {
         first_line(received)
     }
 
+    /// The target speaks the protocol, and refuses this connection.
+    fn is_refusal(_violation: Violation) -> bool {
+        false
+    }
+
     /// Why an answer that no rule calls failed is still not what the user wants to measure.
     fn objection(_reply: &Reply) -> Option<&'static str> {
         None

@@ -68,3 +68,25 @@ impl From<std::io::Error> for Fault {
         Fault::of_file(format!("can't be read: {error}"))
     }
 }
+
+/// Why values can't be drawn for a plan.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// Inserts are counted by the schedule, which closed users don't have.
+    #[error(
+        "{name} counts inserts by the schedule, and a closed load has none: use an open load, or another law"
+    )]
+    NoSchedule {
+        /// The value.
+        name: String,
+    },
+    /// Rows are taken by number, which arrivals in random order don't have.
+    #[error(
+        "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \
+         order"
+    )]
+    RandomOrder {
+        /// The value.
+        name: String,
+    },
+}

@@ -37,6 +37,8 @@ pub struct Needs {
     pub ordinal: bool,
     /// [`Drawing::inserted`]
     pub inserted: bool,
+    /// Of these only what is expected up to the time at which every insert has ended.
+    pub ended: bool,
 }
 
 impl Source {
@@ -102,9 +104,13 @@ impl Source {
     /// What the caller has to know before it draws.
     pub fn needs(&self) -> Needs {
         match &self.kind {
-            Kind::Keys(keys) => Needs { ordinal: keys.needs_ordinal(), inserted: keys.needs_inserted() },
-            Kind::Ycsb(ycsb) => Needs { ordinal: false, inserted: ycsb.needs_inserted() },
-            Kind::Rows(feeder) => Needs { ordinal: feeder.needs_ordinal(), inserted: false },
+            Kind::Keys(keys) => Needs {
+                ordinal: keys.needs_ordinal(),
+                inserted: keys.needs_inserted(),
+                ended: keys.needs_ended(),
+            },
+            Kind::Ycsb(ycsb) => Needs { inserted: ycsb.needs_inserted(), ..Needs::default() },
+            Kind::Rows(feeder) => Needs { ordinal: feeder.needs_ordinal(), ..Needs::default() },
             Kind::Size(_) | Kind::Weighted(_) => Needs::default(),
         }
     }

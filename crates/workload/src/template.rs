@@ -91,8 +91,14 @@ impl<'a> Holes<'a> {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Place(inside, at) => {
-                    let what = What::read(inside, self.lets, self.taken)
-                        .map_err(|message| TemplateError { at, message })?;
+                    let wrong = |message| TemplateError { at: at.clone(), message };
+                    let what = What::read(inside, self.lets, self.taken).map_err(wrong)?;
+                    if let (Some(value), Context::Target | Context::Header) = (as_number(inside), context) {
+                        let why = format!(
+                            "number is for JSON, where texts have quotes: write {{{{{value}}}}} here"
+                        );
+                        return Err(wrong(why));
+                    }
                     out.push_str(&place(self.holes.len() as u32));
                     // A whole path and query is encoded as it must be.
                     let context = if inside == Lets::WENT { Context::Body } else { context };
@@ -109,9 +115,27 @@ impl<'a> Holes<'a> {
     }
 }
 
+/// What stands in `number(…)`.
+fn as_number(inside: &str) -> Option<&str> {
+    let (name, value) = inside.split_once('(')?;
+    (name.trim() == "number").then(|| value.trim_end_matches(')').trim())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_for_json() {
+        let lets = Lets::default();
+        let read = |text: &str, context| Holes::new(&lets, 0).read(text, context, |n| format!("<{n}>"));
+        assert_eq!(read("{{number(index)}}", Context::Json).unwrap(), "<0>");
+        assert_eq!(read("{{number(index)}}", Context::Body).unwrap(), "<0>");
+        for context in [Context::Target, Context::Header] {
+            let error = read("/{{number( index )}}", context).unwrap_err();
+            assert!(error.at == (1..20) && error.message.contains("write {{index}} here"), "{error:?}");
+        }
+    }
 
     #[test]
     fn a_text_is_split_at_its_places() {

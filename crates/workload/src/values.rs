@@ -4,9 +4,11 @@ use crate::date;
 use crate::decimal::decimal;
 use crate::draws::{Drawing, Draws};
 use crate::encode::encode;
+use crate::error::ValuesError;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::identity;
+use crate::inserted::Inserted;
 use crate::kept::Kept;
 use crate::lets::Lets;
 use std::sync::Arc;
@@ -76,28 +78,6 @@ impl Composition {
     }
 }
 
-/// Why values can't be drawn for a plan.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ValuesError {
-    /// Inserts are counted by the schedule, which closed users don't have.
-    #[error(
-        "{name} counts inserts by the schedule, and a closed load has none: use an open load, or another law"
-    )]
-    NoSchedule {
-        /// The value.
-        name: String,
-    },
-    /// Rows are taken by number, which arrivals in random order don't have.
-    #[error(
-        "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \
-         order"
-    )]
-    RandomOrder {
-        /// The value.
-        name: String,
-    },
-}
-
 /// All that is drawn for the arrivals of a run, apart from when they are and what they ask.
 #[derive(Debug)]
 pub struct Values {
@@ -110,6 +90,8 @@ pub struct Values {
     compositions: Box<[Option<Composition>]>,
     /// For each load, which part of its arrivals inserts a key: so many of so many.
     inserting: Box<[(u64, u64)]>,
+    /// Where a value counts only the inserts that have ended.
+    inserted: Option<Inserted>,
     /// What is drawn for a place is seeded by this, and by the place.
     places_seed: u64,
     uuid_seed: u64,
@@ -132,6 +114,7 @@ impl Values {
         seed: u64,
     ) -> Result<Values, ValuesError> {
         let captured = lets.captured_count();
+        let is_ended = lets.iter().any(|(_, source)| source.needs().ended);
         let loads = plan.schedules().count().max(1) as u32;
         if let Some((name, _)) = lets.iter().find(|(_, source)| source.needs().inserted && !plan.is_open()) {
             return Err(ValuesError::NoSchedule { name: name.to_string() });
@@ -165,6 +148,7 @@ impl Values {
             among,
             compositions: compositions.into(),
             inserting,
+            inserted: is_ended.then(|| Inserted::new(inserts, plan.threads())),
             places_seed: Draws::seed_of(seed, "places"),
             uuid_seed,
             trace_seed: uuid_seed,
@@ -182,6 +166,23 @@ impl Values {
     /// The same with traces that are told from those of other runs by `seed`.
     pub fn tracing(self, seed: u64) -> Values {
         Values { trace_seed: seed, ..self }
+    }
+
+    /// Draws depend on which inserts have ended: each worker says so by [`Values::inserts_ended`].
+    pub fn follow_inserts(&self) -> bool {
+        self.inserted.is_some()
+    }
+
+    /// This operation inserts a key, and draws depend on when its arrivals end.
+    pub fn is_insert(&self, operation: u32) -> bool {
+        self.inserted.as_ref().is_some_and(|inserted| inserted.is_by(operation))
+    }
+
+    /// All inserts of `worker` have ended that were intended before `until`, a time of the schedule.
+    pub fn inserts_ended(&self, worker: usize, until: Nanos) {
+        if let Some(inserted) = &self.inserted {
+            inserted.ended(worker, until);
+        }
     }
 
     /// What is taken from answers beside the load.
@@ -220,6 +221,12 @@ impl Values {
         self.composition(operation).is_some_and(|composition| composition.holes.iter().any(is_trace))
     }
 
+    /// What a request of this operation sends depends on the inserts that have ended before.
+    pub fn goes_by_inserts(&self, operation: u32) -> bool {
+        self.composition(operation)
+            .is_some_and(|composition| composition.uses.iter().any(|&of| self.lets.source(of).needs().ended))
+    }
+
     /// What a request of this operation sends is another in each run of the same seed.
     pub fn draws_anew(&self, operation: u32) -> bool {
         let is_uuid = |hole: &Hole| matches!(hole.what, What::Uuid);
@@ -256,9 +263,13 @@ impl Values {
             let of_load = ordinal.checked_mul(place.sequences)?.checked_add(place.sequence)?;
             of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
         });
-        let inserted = match self.lets.source(of).needs().inserted {
-            true => self.inserted_before(elapsed, plan),
-            false => 0,
+        let needs = self.lets.source(of).needs();
+        let inserted = match (needs.inserted, &self.inserted) {
+            (true, Some(inserted)) if needs.ended => {
+                self.inserted_before(elapsed.min(inserted.until()), plan)
+            }
+            (true, _) => self.inserted_before(elapsed, plan),
+            (false, _) => 0,
         };
         Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted }
     }

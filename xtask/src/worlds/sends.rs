@@ -31,6 +31,7 @@ impl Books<'_> {
                 break place;
             }
             self.finish(place, Outcome::TimedOut, None, 0);
+            self.tally.came_before_sends(self.turn.sends);
         };
         let usable_since = self.lanes[origin].carried.room_since;
         let entry = &mut self.entries[place];

@@ -38,6 +38,10 @@ impl Tally {
         self.moments.sent(at);
     }
 
+    pub(super) fn came_before_sends(&mut self, sends: usize) {
+        self.moments.came_before_sends(sends);
+    }
+
     pub(super) fn due(&mut self, entry: &Entry) {
         self.outcomes(entry.measured).due += 1;
         self.moments.due(entry.intended);

@@ -36,6 +36,16 @@ impl Moments {
         self.log.push((at, Moment::Ended(was_sent, outcome)));
     }
 
+    /// What has just been noted, the end of one that had waited for another attempt for too long, came before the sends of its
+    /// turn, at most `sends`: a turn looks at all that waits and then sends.
+    pub(super) fn came_before_sends(&mut self, sends: usize) {
+        let Some((end, before)) = self.log.split_last() else { return };
+        let is_later = |(at, moment): &&(Instant, Moment)| matches!(moment, Moment::Sent) && *at >= end.0;
+        let later = before.iter().rev().take(sends).take_while(is_later).count();
+        let from = before.len() - later;
+        self.log[from..].rotate_right(1);
+    }
+
     /// Holds the cells of `snapshot` against the log. Returns the next interval's beginning.
     pub(super) fn check(&self, snapshot: &Snapshot) -> Result<Moments, String> {
         let cells = &snapshot.cells;

@@ -96,12 +96,14 @@ pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
         WorldSpec { seed: seed + 1_000_000, ..WorldSpec::new(world.server.clone()) },
         SimulatedSetup {
             retry: None,
-            criterion: Criterion { quantile: QUANTILE, limit: world.limit, operation: None },
+            criterion: Criterion { quantile: QUANTILE, limit: world.limit, of: None },
             is_poisson: world.is_poisson,
             seed: seed.wrapping_mul(0x2545_f491_4f6c_dd1d),
             timeout: Nanos::from_secs(30),
             pool: Pool::Auto { max: 1_000_000 },
             rest: settings.settle,
+            mix: Default::default(),
+            operations: 1,
         },
     );
     let settings = Settings { limit: world.limit, seed, ..settings };

@@ -246,8 +246,13 @@ pub fn compare_with_failed(baseline: &[Run], candidate: &[Run], failed: usize, r
         p_value: tails.map(|tails| tails.p_value()),
         noise_sd,
         smallest_findable: smallest.map(f64::exp_m1),
-        lines: quantities().enumerate().map(|(i, quantity)| line(baseline, candidate, i, quantity)).collect(),
+        lines: lines(baseline, candidate),
     }
+}
+
+/// Every quantity of both sides, each with one run at least, in the order of [`quantities`].
+pub fn lines(baseline: &[Run], candidate: &[Run]) -> Vec<Line> {
+    quantities().enumerate().map(|(i, quantity)| line(baseline, candidate, i, quantity)).collect()
 }
 
 /// The rule, on `difference` = candidate − baseline; everything in logarithms.

@@ -5,6 +5,7 @@
 //! lies above it, and otherwise nothing is decided yet; the interval knows the memory (`docs/statistics.md`).
 
 use crate::interval::exact::ONE_LOOK;
+use unblink_core::record::Apart;
 use unblink_core::time::Nanos;
 
 /// Less than this share of what fell due, ended `ok` in the same time, is too little.
@@ -25,8 +26,9 @@ pub struct Criterion {
     pub quantile: f64,
     /// That the response time at this percentile must stay below.
     pub limit: Nanos,
-    /// Of the requests of this one alone, by its number in the plan; otherwise of all together.
-    pub operation: Option<usize>,
+    /// Of what is recorded apart in this place alone: one request, or one journey by its journey time; otherwise of all
+    /// requests together.
+    pub of: Option<(Apart, usize)>,
 }
 
 /// A percentile of response time, and where it lies with 95 %, all looks of the trial together.
@@ -88,6 +90,10 @@ pub(super) struct Mark {
 /// What a verdict rests on.
 pub(super) struct Grounds<'a> {
     pub(super) marks: &'a [Mark],
+    /// Those whose times count: of journeys also what the drain brought.
+    pub(super) times: &'a [Mark],
+    /// Of the journeys that are judged, those that failed or timed out, and all that ended.
+    pub(super) lost: Option<(u64, u64)>,
     pub(super) percentile: Option<Percentile>,
     /// The longest that is known of, in ns.
     pub(super) max_ns: u64,
@@ -120,6 +126,11 @@ impl Criterion {
         if lost > missing_max || due - ok > missing_max.max(MISSING_MIN) {
             return Verdict::Missed(Miss::Delivered);
         }
+        // A few failed requests are many failed journeys.
+        let is_lost = |(lost, ended): (u64, u64)| lost as f64 > ended as f64 * (1.0 - DELIVERED_SHARE_MIN);
+        if grounds.lost.is_some_and(is_lost) {
+            return Verdict::Missed(Miss::Delivered);
+        }
         self.by_percentile(grounds, percentile)
     }
 
@@ -133,11 +144,11 @@ impl Criterion {
             return Verdict::Missed(Miss::Percentile);
         }
         // A short window near capacity, or one with an event, has no interval; but when each quarter says the same …
-        if !is_bounded && percentile.value_ns > limit_ns && self.is_above_throughout(grounds.marks) {
+        if !is_bounded && percentile.value_ns > limit_ns && self.is_above_throughout(grounds.times) {
             return Verdict::Missed(Miss::Percentile);
         }
         // As many samples as an upper end by ranks would need, of which none is near the limit.
-        let known = grounds.marks.iter().map(|mark| mark.known).sum::<u64>() as f64;
+        let known = grounds.times.iter().map(|mark| mark.known).sum::<u64>() as f64;
         let is_enough = self.quantile.powf(known) <= ONE_LOOK.side;
         if !is_bounded
             && is_enough
@@ -203,7 +214,7 @@ fn sums(marks: &[Mark]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    const CRITERION: Criterion = Criterion { quantile: 0.99, limit: Nanos::from_millis(50), operation: None };
+    const CRITERION: Criterion = Criterion { quantile: 0.99, limit: Nanos::from_millis(50), of: None };
 
     fn marks(n: usize, mark: impl Fn(u64) -> Mark) -> Vec<Mark> {
         (0..n as u64).map(mark).collect()
@@ -225,7 +236,15 @@ mod tests {
 
     fn judge(marks: &[Mark], percentile: Option<Percentile>, max_ms: u64) -> Verdict {
         let max_ns = max_ms * 1_000_000;
-        CRITERION.judge(&Grounds { marks, percentile, max_ns, is_saturated: false, is_generator: false })
+        CRITERION.judge(&Grounds {
+            marks,
+            times: marks,
+            lost: None,
+            percentile,
+            max_ns,
+            is_saturated: false,
+            is_generator: false,
+        })
     }
 
     #[test]
@@ -278,6 +297,8 @@ mod tests {
             let is_generator = true;
             CRITERION.judge(&Grounds {
                 marks: &marks,
+                times: &marks,
+                lost: None,
                 percentile,
                 max_ns: 0,
                 is_saturated: false,

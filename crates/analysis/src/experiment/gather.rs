@@ -8,7 +8,7 @@ use crate::interval::{Answer, EndedBy, History, answers};
 use crate::quantile::Survival;
 use crate::validity;
 use std::borrow::Cow;
-use unblink_core::record::{Bank, Interval, Operations, Series, Track};
+use unblink_core::record::{Apart, Bank, Interval, Layout, Series, Track};
 use unblink_core::time::Nanos;
 
 /// The last intervals of a load that only piles up.
@@ -67,7 +67,7 @@ impl Gather {
     pub fn add(&mut self, interval: &Interval) {
         let bank = &interval.bank;
         let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
-        let Judged { response, censored, spilled } = Judged::of(bank, self.criterion.operation);
+        let Judged { response, censored, spilled } = Judged::of(bank, self.criterion.of);
         let row = Row {
             start: interval.start,
             length: interval.length,
@@ -89,12 +89,12 @@ impl Gather {
             above: count_above(&mut response.bins()) + count_above(&mut censored.bins()),
             level: row.level(),
         };
+        if self.rows.is_empty() {
+            self.totals = Bank::new(layout(bank));
+        }
         self.marks.push((row.start, row.end(), mark));
         self.rows.push(row);
         self.history.add(row.start, row.length, row.level(), &response, &censored);
-        if self.totals.operations.len() < bank.operations.len() {
-            self.totals.operations = Operations::new(bank.operations.len());
-        }
         self.totals.add(bank);
         self.double_intervals += u64::from(interval.double);
         let own = bank.counters.own;
@@ -125,7 +125,7 @@ impl Gather {
         let marks = self.window(ended.measured);
         let seconds: f64 =
             self.within(ended.measured).map(|(start, end, _)| (*end - *start).as_secs_f64()).sum();
-        let above = above(&marks);
+        let above = above(&self.times(&marks));
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         let response = self.totals.track(Series::Response);
         let mean_ns = response.mean_ns().filter(|_| self.totals.track(Series::ResponseCensored).count() == 0);
@@ -162,8 +162,11 @@ impl Gather {
             End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),
             _ => 0,
         };
-        let Judged { response, censored, spilled } = Judged::of(totals, self.criterion.operation);
-        let whole = Survival::with_open(&response, &censored, open + spilled);
+        let Judged { response, censored, spilled } = Judged::of(totals, self.criterion.of);
+        // A journey may think for longer than a trial is measured, and that it is under way says nothing against it. So a look
+        // ends the load by the journeys that have ended; the verdict comes when all have.
+        let unended = if self.is_of_journeys() { 0 } else { open };
+        let whole = Survival::with_open(&response, &censored, unended + spilled);
         let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
         let look = EndedBy::Look(self.trial.look_share(ended.measured + SLACK));
         let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile], look)[0];
@@ -219,8 +222,10 @@ impl Gather {
         let max_ns = response.max_ns.max(censored.max_ns);
         let grounds = Grounds {
             marks: &marks,
+            times: &self.times(&marks),
+            lost: self.lost(),
             percentile,
-            max_ns: if open > 0 { u64::MAX } else { max_ns },
+            max_ns: if unended > 0 { u64::MAX } else { max_ns },
             is_saturated,
             is_generator: generator.is_some(),
         };
@@ -270,12 +275,33 @@ impl Gather {
         self.marks.iter().filter(move |(start, end, _)| *start >= from && *end <= to)
     }
 
+    fn is_of_journeys(&self) -> bool {
+        matches!(self.criterion.of, Some((Apart::Journey, _)))
+    }
+
+    /// The marks whose times count: those of the window, and of journeys also what came after it. Those that begin in the window
+    /// end later, and without the drain the long ones would be missing.
+    fn times<'a>(&self, window: &'a [Mark]) -> Cow<'a, [Mark]> {
+        let measured = self.marks.iter().filter(|(start, ..)| *start >= self.trial.settle);
+        match self.is_of_journeys() {
+            true => measured.map(|(_, _, mark)| *mark).collect(),
+            false => Cow::Borrowed(window),
+        }
+    }
+
+    /// Of the journeys that are judged, those that failed or timed out, and all that ended.
+    fn lost(&self) -> Option<(u64, u64)> {
+        let (by, place) = self.criterion.of.filter(|_| self.is_of_journeys())?;
+        let of = &self.totals.apart(by).get(place)?.outcomes;
+        Some((of.failed_total() + of.timed_out, of.ended()))
+    }
+
     fn window(&self, measured: Nanos) -> Vec<Mark> {
         self.within(measured).map(|(_, _, mark)| *mark).collect()
     }
 }
 
-/// Response times of what the criterion asks of; a single operation is not kept apart.
+/// Times of what the criterion asks of; a single operation is not kept apart.
 struct Judged<'a> {
     response: Cow<'a, Track<u64>>,
     censored: Cow<'a, Track<u64>>,
@@ -284,17 +310,29 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    fn of(bank: &Bank<u64>, operation: Option<usize>) -> Judged<'_> {
+    fn of(bank: &Bank<u64>, of: Option<(Apart, usize)>) -> Judged<'_> {
         const BOTH: [Series; 2] = [Series::Response, Series::ResponseCensored];
-        let apart = operation.and_then(|place| Some((place, bank.operations.get(place)?)));
+        let apart = of.and_then(|(by, place)| Some((bank.apart(by), place, bank.apart(by).get(place)?)));
         let ([response, censored], spilled) = match apart {
-            Some((place, operation)) => (
-                BOTH.map(|series| Cow::Owned(bank.operations.track(place, series))),
-                BOTH.map(|series| operation.sums(series).spilled).iter().sum(),
+            Some((all, place, one)) => (
+                BOTH.map(|series| Cow::Owned(all.track(place, series))),
+                BOTH.map(|series| one.sums(series).spilled).iter().sum(),
             ),
             None => (BOTH.map(|series| Cow::Borrowed(bank.track(series))), 0),
         };
         Judged { response, censored, spilled }
+    }
+}
+
+/// What a bank keeps apart.
+fn layout(bank: &Bank<u64>) -> Layout {
+    Layout {
+        operations: bank.operations.len(),
+        loads: bank.samples.len(),
+        journeys: bank.journeys.len(),
+        steps: bank.steps.len(),
+        redirected: 0,
+        origins: bank.origins.len(),
     }
 }
 
@@ -305,7 +343,7 @@ mod tests {
     use unblink_core::schedule::Rate;
 
     /// Every second, 50 requests of one kind take 10 ms, and 50 of another take 100.
-    fn judged_by(operation: Option<usize>) -> Outcome {
+    fn judged_by(of: Option<(Apart, usize)>) -> Outcome {
         let length = Nanos::from_secs(20);
         let trial = Trial {
             number: 1,
@@ -315,7 +353,7 @@ mod tests {
             measure: length,
             measure_max: length,
         };
-        let criterion = Criterion { quantile: 0.9, limit: Nanos::from_millis(50), operation };
+        let criterion = Criterion { quantile: 0.9, limit: Nanos::from_millis(50), of };
         let mut gather = Gather::new(&trial, criterion, Nanos::from_secs(30), Pool::Fixed { n: 100 });
         for second in 0..20 {
             let mut interval = Interval::empty(2);
@@ -336,7 +374,8 @@ mod tests {
 
     #[test]
     fn one_request_is_judged_alone() {
-        let (all, fast, slow) = (judged_by(None), judged_by(Some(0)), judged_by(Some(1)));
+        let of = |place| judged_by(Some((Apart::Operation, place)));
+        let (all, fast, slow) = (judged_by(None), of(0), of(1));
         let verdicts = [&all, &fast, &slow].map(|outcome| outcome.verdict);
         let missed = Verdict::Missed(Miss::Percentile);
         assert_eq!(verdicts, [missed, Verdict::Met, missed]);
@@ -344,5 +383,55 @@ mod tests {
         assert_eq!(above, [Some(0.5), Some(0.0), Some(1.0)]);
         // What was offered and delivered is that of both.
         assert_eq!((fast.offered_per_s, fast.delivered_per_s), (100.0, 100.0));
+    }
+
+    /// For 20 s a journey a second ends after 10 ms, and `lost` of them fail; those that take 30 s end in the drain.
+    fn judged_with_drain(lost: u64) -> Outcome {
+        let length = Nanos::from_secs(20);
+        let trial = Trial {
+            number: 1,
+            purpose: Purpose::Bracket,
+            rate: Rate::per_second(2),
+            settle: Nanos::ZERO,
+            measure: length,
+            measure_max: length,
+        };
+        let of = Some((Apart::Journey, 0));
+        let criterion = Criterion { quantile: 0.9, limit: Nanos::from_secs(20), of };
+        let mut gather = Gather::new(&trial, criterion, Nanos::from_secs(30), Pool::Fixed { n: 100 });
+        for second in 0..50 {
+            let layout = Layout { journeys: 1, steps: 1, ..Layout::from(1) };
+            let mut interval = Interval::empty(layout);
+            (interval.start, interval.length) = (Nanos::from_secs(second), Nanos::from_secs(1));
+            let bank = &mut interval.bank;
+            if second < 20 {
+                let measured = &mut bank.counters.measured;
+                (measured.due, measured.ok, measured.sent, measured.sent_in_load) = (10, 10, 10, 10);
+                bank.journeys.record(0, Series::Response, Nanos::from_millis(10));
+                let outcomes = &mut bank.journeys.get_mut(0).expect("a journey").outcomes;
+                (outcomes.due, outcomes.ok) = (2, 1);
+                outcomes.timed_out = u64::from(second < lost);
+            } else if second >= 30 {
+                bank.journeys.record(0, Series::Response, Nanos::from_secs(30));
+                bank.journeys.get_mut(0).expect("a journey").outcomes.ok = 1;
+            }
+            gather.add(&interval);
+        }
+        gather.finish(&Ended { scheduled: 40, measured: length, steal_share: None })
+    }
+
+    #[test]
+    fn journeys_that_end_in_the_drain_count() {
+        let outcome = judged_with_drain(0);
+        assert_eq!(outcome.above_share, Some(0.5), "half of them took longer than the limit");
+        assert_eq!(outcome.percentile.map(|percentile| percentile.value_ns / 1_000_000_000), Some(30));
+        assert_ne!(outcome.verdict, Verdict::Met);
+        // What was offered and delivered are requests of the window.
+        assert_eq!((outcome.offered_per_s, outcome.delivered_per_s), (10.0, 10.0));
+        assert_eq!(
+            judged_with_drain(1).verdict,
+            Verdict::Missed(Miss::Delivered),
+            "one of 41 is more than 1 %"
+        );
     }
 }

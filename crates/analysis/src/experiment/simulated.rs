@@ -7,6 +7,7 @@ use super::trial::{Outcome, Trial};
 use crate::evidence;
 use std::ops::ControlFlow;
 use unblink_core::dispatch::{Pool, Retry};
+use unblink_core::mix::Mix;
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Phase, Process};
 use unblink_core::sim::{LastingWorld, WorldSpec};
@@ -29,6 +30,10 @@ pub struct SimulatedSetup {
     pub retry: Option<Retry>,
     /// For this long nothing is asked before a trial, once the server has ended its work.
     pub rest: Nanos,
+    /// What is asked for; one kind of request by default. Journeys draw from each trial's seed.
+    pub mix: Mix,
+    /// How many operations that has.
+    pub operations: usize,
 }
 
 /// Runs trials on a simulated server that remembers the ones before.
@@ -47,6 +52,8 @@ impl SimulatedRunner {
     fn plan(&self, trial: &Trial) -> Result<Plan, PlanError> {
         // An odd constant keeps the seeds of two experiments with neighbouring seeds apart.
         let seed = self.setup.seed.wrapping_add(u64::from(trial.number).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut mix = self.setup.mix.clone();
+        mix.journeys.seed = seed;
         let process = if self.setup.is_poisson { Process::Poisson { seed } } else { Process::Even };
         Plan::new(PlanSpec {
             load: LoadSpec::Open { phases: vec![Phase::hold(trial.rate, trial.measure_max)], process },
@@ -57,8 +64,8 @@ impl SimulatedRunner {
             pool: self.setup.pool,
             threads: 1,
             retry: self.setup.retry.clone(),
-            idempotent: vec![true],
-            mix: Default::default(),
+            idempotent: vec![true; self.setup.operations],
+            mix,
             origins: Default::default(),
             rate_cap: None,
         })

@@ -7,7 +7,8 @@ use unblink_core::time::Nanos;
 
 /// Recorded intervals last a second: nothing shorter can be told apart.
 const WINDOW_MIN: Nanos = Nanos::from_secs(1);
-const FIGURES: &str = "p50, p99 or any percentile, mean, max, errors, achieved";
+const FIGURES: &str =
+    "p50, p99 or any percentile, mean or max, of events with `first` or `gap` before it; errors, achieved";
 
 /// What is wrong with the words, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

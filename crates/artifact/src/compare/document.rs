@@ -48,6 +48,9 @@ pub struct CompareDocument {
     pub candidate: Side,
     /// Every quantity; those of which too little is known are left out.
     pub lines: Vec<Line>,
+    /// Every journey by its journey time, where no request or journey is compared alone. They decide nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<ComparedJourney>,
     /// Percentiles that are left out of `lines`, 0 to 1: in some run fewer than ten response times lie above.
     #[serde(default)]
     pub unsupported: Vec<f64>,
@@ -94,7 +97,7 @@ pub enum NoVerdictReason {
 pub struct Rule {
     /// The percentile of response time that decides, 0 to 1.
     pub quantile: f64,
-    /// The request whose arrivals alone are compared; `null`: all.
+    /// The request or journey that is compared alone; `null`: all requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// A smaller relative difference is not a regression.
@@ -164,6 +167,16 @@ pub enum Quantity {
     Throughput,
     /// The share of arrivals that did not end `ok`.
     Errors,
+}
+
+/// One journey of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedJourney {
+    /// Its name.
+    pub name: String,
+    /// Percentiles of its journey time, completed journeys per second, and the share of journeys that did not complete;
+    /// those of which too little is known are left out.
+    pub lines: Vec<Line>,
 }
 
 /// One quantity of both sides.

@@ -5,8 +5,8 @@ mod knees;
 mod load;
 
 pub use document::{
-    BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Rule,
-    Side,
+    BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedJourney, ComparedRun, Line, NoVerdictReason, Outcome,
+    Quantity, Rule, Side,
 };
 pub use knees::{COMPARE_KNEES_SCHEMA, ComparedKnee, KneesDocument, KneesError, compare_knees, knee_folders};
 pub(crate) use knees::{of_search, read_searches};
@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
 use unblink_analysis::quantile::nearest_rank;
 use unblink_analysis::validity::{GENERATOR_IS_NARROWEST, is_targets_doing};
+use unblink_core::record::Apart;
 
 /// Why runs can't be compared.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +48,8 @@ pub enum CompareError {
         /// What differs.
         what: String,
     },
-    /// A run has no such request.
-    #[error("{folder} has no request called {name:?}, or keeps its times with others; it has {}", few(names), folder = folder.display())]
+    /// A run has no such request or journey.
+    #[error("{folder} has no request or journey called {name:?}, or keeps its times with others; it has {}", few(names), folder = folder.display())]
     NoRequest {
         /// The run.
         folder: PathBuf,
@@ -57,8 +58,8 @@ pub enum CompareError {
         /// What there is.
         names: Vec<String>,
     },
-    /// Several requests of a run have the name.
-    #[error("{folder} has {number} requests called {name:?}: give them names of their own, in a plan", folder = folder.display())]
+    /// Several requests or journeys of a run have the name.
+    #[error("{folder} has {number} requests or journeys called {name:?}: give them names of their own, in a plan", folder = folder.display())]
     SeveralRequests {
         /// The run.
         folder: PathBuf,
@@ -101,7 +102,7 @@ pub struct CompareSpec {
     pub candidate: Vec<PathBuf>,
     /// The percentile that decides.
     pub quantile: f64,
-    /// The request whose arrivals alone are compared.
+    /// The request or journey that is compared alone.
     pub request: Option<String>,
     /// A smaller relative difference is not a regression.
     pub effect_min: f64,
@@ -234,6 +235,7 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         smallest_findable: found.as_ref().and_then(|found| found.smallest_findable),
         one_after_the_other: one_after_the_other(&baseline, &candidate),
         lines: lines.into_iter().map(|(found, i)| line(found, Some(i) == place)).collect(),
+        journeys: journeys(&baseline, &candidate),
         unsupported: unsupported
             .iter()
             .filter_map(|(line, _)| match line.quantity {
@@ -251,36 +253,65 @@ struct ReadRun {
     document: RunDocument,
     /// Set when it counts.
     run: Option<analysis::Run>,
+    /// The same of each journey, where journeys are shown beside the rest.
+    journeys: Vec<Option<analysis::Run>>,
 }
 
 fn read(folder: &Path, number: u64, request: Option<&str>) -> Result<ReadRun, CompareError> {
     let (tally, ending) = replay(folder, None, None)?;
     let document = tally.document(&ending);
-    let operation = match request {
+    let of = match request {
         Some(name) => place_of(folder, tally.header(), name)?,
         None => None,
     };
-    if let Some(spilled) =
-        operation.and_then(|place| document.operations.get(place)).filter(|of| of.spilled > 0)
-    {
-        let (folder, name) = (folder.to_path_buf(), spilled.plan.name.clone());
+    if let Some(name) = request.filter(|_| of.is_some_and(|of| tally.has_spilled(of))) {
+        let (folder, name) = (folder.to_path_buf(), name.to_string());
         return Err(CompareError::Spilled { folder, name });
     }
-    let run = left_out(&document).is_none().then(|| tally.compared(&document, number, operation));
-    Ok(ReadRun { folder: folder.to_path_buf(), document, run })
+    let counts = left_out(&document).is_none();
+    let journeys = (0..document.journeys.len()).map(|place| (Apart::Journey, place));
+    // One that is compared alone has the lines to itself, and of one whose times are not all known nothing is said.
+    let is_shown = |of: &(Apart, usize)| counts && request.is_none() && !tally.has_spilled(*of);
+    let journeys = journeys.map(|of| is_shown(&of).then(|| tally.compared(&document, number, Some(of))));
+    let journeys = journeys.collect();
+    let run = counts.then(|| tally.compared(&document, number, of));
+    Ok(ReadRun { folder: folder.to_path_buf(), document, run, journeys })
 }
 
-/// The place of the request called `name` among those recorded apart; `None`: it is the only one.
-fn place_of(folder: &Path, header: &RunHeader, name: &str) -> Result<Option<usize>, CompareError> {
-    let number = header.operations.iter().filter(|operation| operation.name == name).count();
-    if number > 1 {
-        let (folder, name) = (folder.to_path_buf(), name.to_string());
+/// The place of the request or journey called `name` among those recorded apart; `None`: it is the only request.
+fn place_of(folder: &Path, header: &RunHeader, name: &str) -> Result<Option<(Apart, usize)>, CompareError> {
+    let operations = header.operations.iter().filter(|operation| operation.name == name).count();
+    let journeys = header.journeys.iter().filter(|journey| journey.name == name).count();
+    if operations + journeys > 1 {
+        let (folder, name, number) = (folder.to_path_buf(), name.to_string(), operations + journeys);
         return Err(CompareError::SeveralRequests { folder, name, number });
     }
-    header.operation_called(name).ok_or_else(|| {
-        let names = header.operations.iter().map(|operation| operation.name.clone()).collect();
+    let names = || header.operations.iter().map(|operation| &operation.name);
+    let is_one = |of: &Option<(Apart, usize)>| {
+        of.is_none_or(|(by, _)| matches!(by, Apart::Operation | Apart::Journey))
+    };
+    let found = header.part_called(name).filter(is_one).filter(|_| operations + journeys > 0);
+    found.ok_or_else(|| {
+        let names = names().chain(header.journeys.iter().map(|journey| &journey.name)).cloned().collect();
         CompareError::NoRequest { folder: folder.to_path_buf(), name: name.into(), names }
     })
+}
+
+/// Every journey that both sides have, with its lines. Of several runs that count, each must know it.
+fn journeys(baseline: &[ReadRun], candidate: &[ReadRun]) -> Vec<ComparedJourney> {
+    let all = baseline.first().map(|run| run.document.journeys.iter()).into_iter().flatten().enumerate();
+    all.filter_map(|(place, journey)| {
+        let of = |side: &[ReadRun]| -> Option<Vec<analysis::Run>> {
+            let counting = side.iter().filter(|run| run.run.is_some());
+            let runs: Option<Vec<_>> =
+                counting.map(|run| run.journeys.get(place).cloned().flatten()).collect();
+            runs.filter(|runs| !runs.is_empty())
+        };
+        let lines = analysis::lines(&of(baseline)?, &of(candidate)?);
+        let lines = lines.iter().filter(|found| !found.few_samples).map(|found| line(found, false)).collect();
+        Some(ComparedJourney { name: journey.name.clone(), lines })
+    })
+    .collect()
 }
 
 /// The first two places that hold one run, by what was recorded: a copy is the same run wherever it lies.
@@ -333,7 +364,7 @@ fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], spec: &CompareSpec, may_
 
 fn compared_run(run: &ReadRun, spec: &CompareSpec, may_fail: bool) -> ComparedRun {
     let (document, quantile) = (&run.document, spec.quantile);
-    let response = document.response_time_of(spec.request.as_deref());
+    let response = document.time_of(spec.request.as_deref());
     let target_failed = target_failed(document).filter(|_| may_fail);
     let value = response.quantiles.iter().find(|q| q.q == quantile);
     ComparedRun {

@@ -43,6 +43,9 @@ pub struct Connections {
     /// How messages went over WebSockets; absent of HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web_socket: Option<WebSocketPlan>,
+    /// How commands went to Redis; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<RedisPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -90,6 +93,29 @@ pub struct WebSocketPlan {
     /// Messages are sent as bytes, not as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_binary: bool,
+}
+
+/// How commands go to Redis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RedisPlan {
+    /// Commands that may be under way at once on a connection.
+    pub depth: u32,
+    /// Version of its protocol: 2 or 3.
+    pub resp: u32,
+}
+
+impl RedisPlan {
+    /// In words, for a line of its own or a part of one.
+    pub fn describe(&self) -> String {
+        let RedisPlan { depth, resp } = self;
+        match depth {
+            1 => format!("Redis (RESP{resp}), one command at a time on a connection"),
+            _ => format!(
+                "Redis (RESP{resp}), up to {depth} commands at once on a connection (so that service time includes waiting \
+                 behind our own commands)"
+            ),
+        }
+    }
 }
 
 impl WebSocketPlan {

@@ -69,6 +69,9 @@ pub enum Protocol {
     /// WebSocket: an arrival is a message, and the message that answers it is its answer.
     #[serde(rename = "websocket")]
     WebSocket,
+    /// Redis: an arrival is a command, and its reply is its answer.
+    #[serde(rename = "redis")]
+    Redis,
     /// Nothing: the run is simulated.
     #[serde(rename = "simulated")]
     Simulated,

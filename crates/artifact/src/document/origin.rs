@@ -77,6 +77,8 @@ impl fmt::Display for OriginName {
             Scheme::Wss => "wss",
             Scheme::Grpc => "grpc",
             Scheme::Grpcs => "grpcs",
+            Scheme::Redis => "redis",
+            Scheme::Rediss => "rediss",
         };
         match host.contains(':') {
             true => write!(f, "{scheme}://[{host}]:{port}"),
@@ -101,6 +103,10 @@ pub enum Scheme {
     Grpc,
     /// gRPC over TLS.
     Grpcs,
+    /// Redis in plain text.
+    Redis,
+    /// Redis over TLS.
+    Rediss,
 }
 
 impl Scheme {
@@ -109,6 +115,7 @@ impl Scheme {
         match self {
             Scheme::Http | Scheme::Ws | Scheme::Grpc => 80,
             Scheme::Https | Scheme::Wss | Scheme::Grpcs => 443,
+            Scheme::Redis | Scheme::Rediss => 6379,
         }
     }
 }

@@ -48,6 +48,10 @@ pub(super) fn name(document: &RunDocument) -> String {
         None => name,
         Some(plan) => fingerprint_of(&(name, "websocket", plan)),
     };
+    let name = match &document.origin().connections.redis {
+        None => name,
+        Some(plan) => fingerprint_of(&(name, "redis", plan)),
+    };
     match document.origin().connections.streams {
         None => name,
         Some(streams) => fingerprint_of(&(name, "http/2", streams)),

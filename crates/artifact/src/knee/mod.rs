@@ -51,9 +51,12 @@ pub struct KneeQuestion {
     /// Fingerprint of what is asked and of whom: requests, addresses, connections, pacing; or the simulated world.
     #[serde(default)]
     pub asked: Option<String>,
-    /// The name of the requests whose percentile it is; `null`: of all together.
+    /// The name of the requests or of the journey whose percentile it is; `null`: of all requests together.
     #[serde(default)]
     pub operation: Option<String>,
+    /// Rates are of arrivals, some of which begin journeys; what is delivered, its mean and what is in flight are requests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_journeys: bool,
     /// The search is over when the border surely reaches this rate, or surely does not; `null`: it is to be found.
     #[serde(default)]
     pub at_least_per_s: Option<f64>,

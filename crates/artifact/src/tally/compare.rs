@@ -4,27 +4,35 @@ use super::Tally;
 use crate::document::RunDocument;
 use unblink_analysis::compare::{Run, RunParts, Slice};
 use unblink_analysis::interval::History;
-use unblink_core::record::Series;
+use unblink_core::record::{Apart, OperationRecord, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
 impl Tally {
-    /// `document` is what was made of this tally; `number` tells runs apart; `operation` is the request whose arrivals
-    /// are compared alone.
-    pub fn compared(&self, document: &RunDocument, number: u64, operation: Option<usize>) -> Run {
-        match operation.filter(|&place| place < self.totals.operations.len()) {
-            Some(place) => self.compared_request(document, number, place),
+    /// `document` is what was made of this tally; `number` tells runs apart; `of` is the request or the journey that is
+    /// compared alone.
+    pub fn compared(&self, document: &RunDocument, number: u64, of: Option<(Apart, usize)>) -> Run {
+        match of.filter(|&(by, place)| place < self.totals.apart(by).len()) {
+            Some((by, place)) => self.compared_part(document, number, by, place),
             None => self.compared_whole(document, number),
         }
     }
 
-    fn compared_request(&self, document: &RunDocument, number: u64, place: usize) -> Run {
+    /// Some of the response times recorded apart have found no room.
+    pub(crate) fn has_spilled(&self, (by, place): (Apart, usize)) -> bool {
+        let sums = |record: &OperationRecord| {
+            [Series::Response, Series::ResponseCensored].map(|series| record.sums(series).spilled)
+        };
+        self.totals.apart(by).get(place).is_some_and(|record| sums(record).iter().any(|&spilled| spilled > 0))
+    }
+
+    fn compared_part(&self, document: &RunDocument, number: u64, by: Apart, place: usize) -> Run {
         let load = (Nanos(document.series.load_from_ns), Nanos(document.series.load_to_ns));
-        let operations = &self.totals.operations;
-        let of = operations.get(place).map(|record| record.outcomes).unwrap_or_default();
+        let apart = self.totals.apart(by);
+        let of = apart.get(place).map(|record| record.outcomes).unwrap_or_default();
         let all = of.ended().max(1) as f64;
         let parts = RunParts {
-            completed: &operations.track(place, Series::Response),
-            censored: &operations.track(place, Series::ResponseCensored),
+            completed: &apart.track(place, Series::Response),
+            censored: &apart.track(place, Series::ResponseCensored),
             // Seconds are kept of all requests together only, so that one run of each side has no interval.
             history: &History::default(),
             load,

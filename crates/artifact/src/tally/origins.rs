@@ -93,6 +93,7 @@ fn connections(
         closed_by_age: counts.closed_by_age,
         streams: plan.streams,
         web_socket: plan.web_socket.clone(),
+        redis: plan.redis.clone(),
         age_ns: plan.age_ns,
         resolve_every_ns: plan.resolve_every_ns,
         resolving_failed: ending.resolving_failed,

@@ -82,6 +82,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 age_ns: None,
                 streams: None,
                 web_socket: None,
+                redis: None,
                 resolve_every_ns: None,
             },
         }],

@@ -1,10 +1,12 @@
 //! `unblink compare`: its flags.
 
 use super::history::KeepArgs;
+use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
 use super::sim::WorldArgs;
 use super::steady;
 use super::target::TargetArgs;
+use crate::journey::Journey;
 use crate::request::Request;
 use crate::setup::SetupRequest;
 use crate::value;
@@ -50,6 +52,14 @@ pub(crate) struct CompareArgs {
     #[arg(skip)]
     pub setup: [Vec<SetupRequest>; 2],
 
+    /// The journeys of a plan, at the baseline and at the candidate; of a simulation the first alone.
+    #[arg(skip)]
+    pub journeys: [Vec<Journey>; 2],
+
+    /// What stands beside simulated journeys.
+    #[arg(skip)]
+    pub beside: Vec<Request>,
+
     /// Compare BASE with itself, to see how much equal targets differ here
     #[arg(long, conflicts_with = "candidate", help_heading = "Comparison")]
     pub a_a: bool,
@@ -64,7 +74,7 @@ pub(crate) struct CompareArgs {
           value_parser = steady::percentile)]
     pub percentile: f64,
 
-    /// Compare only this request, by its name in the report, such as 'GET /items'
+    /// Compare only this request or journey, by its name in the report, such as 'GET /items' or 'buy'
     #[arg(long, value_name = "NAME", help_heading = "Comparison")]
     pub request: Option<String>,
 
@@ -75,6 +85,9 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub under_way: JourneyArgs,
 
     #[command(flatten)]
     pub target: TargetArgs,

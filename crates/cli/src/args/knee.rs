@@ -2,9 +2,11 @@
 
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
+use super::journeys::JourneyArgs;
 use super::retry::RetryArgs;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
+use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::line::LineArgs;
 use crate::secrets;
@@ -58,8 +60,16 @@ pub(crate) struct KneeArgs {
     #[arg(skip)]
     pub setup: Vec<SetupRequest>,
 
-    /// The objective: a percentile of response time and its limit, such as 'p99 < 200ms', or of a single request by
-    /// name, such as 'GET /cart: p99 < 200ms'
+    /// The journeys of a plan.
+    #[arg(skip)]
+    pub journeys: Vec<Journey>,
+
+    /// The cap of a plan with journeys: of requests, where `max` is of arrivals.
+    #[arg(skip)]
+    pub max_requests: Option<Rate>,
+
+    /// The objective: a percentile of response time and its limit, such as 'p99 < 200ms'; of one request or journey by
+    /// name, such as 'GET /cart: p99 < 200ms' or 'buy: p95 < 20s'
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Search", value_parser = objective)]
     pub slo: Objective,
 
@@ -134,6 +144,9 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
           value_parser = value::duration)]
     pub timeout: Nanos,
+
+    #[command(flatten)]
+    pub under_way: JourneyArgs,
 
     #[command(flatten)]
     pub retry: RetryArgs,

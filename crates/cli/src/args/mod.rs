@@ -12,6 +12,7 @@ pub(crate) mod load;
 pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod recorded;
+pub(crate) mod redis;
 pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod run;

@@ -15,7 +15,7 @@ pub(crate) struct RetryArgs {
           value_parser = attempts)]
     pub attempts: u32,
 
-    /// Failures after which a request is tried again: statuses (503, 5xx; of gRPC UNAVAILABLE), connect, reset
+    /// Failures after which a request is tried again: statuses (503, 5xx), codes (UNAVAILABLE of gRPC, LOADING of Redis), connect, reset
     /// [default: 429,5xx,connect,reset]
     #[arg(long, value_name = "LIST", help_heading = "Retry", value_parser = on)]
     pub retry_on: Option<OnFailures>,
@@ -80,8 +80,8 @@ pub(crate) struct OnFailures {
     pub set: RetryOn,
     /// Some are statuses of HTTP.
     pub has_statuses: bool,
-    /// Some are names of codes.
-    pub has_names: bool,
+    /// Those whose codes some of them name.
+    pub protocols: Vec<&'static str>,
 }
 
 fn attempts(text: &str) -> Result<u32, String> {
@@ -90,22 +90,19 @@ fn attempts(text: &str) -> Result<u32, String> {
 
 /// `429,5xx,connect,reset`.
 fn on(text: &str) -> Result<OnFailures, String> {
-    let (mut set, mut has_statuses, mut has_names) = (RetryOn::default(), false, false);
+    let (mut set, mut has_statuses, mut protocols) = (RetryOn::default(), false, Vec::new());
     for word in text.split(',').map(str::trim) {
         let kinds: &[FailureKind] = match word {
             "connect" => {
                 &[FailureKind::CONNECT_REFUSED, FailureKind::CONNECT_TIMEOUT, FailureKind::CONNECT_FAILED]
             }
             "reset" => &[FailureKind::RESET, FailureKind::CLOSED_EARLY],
-            word if expect::code(word).is_some() => {
-                expect::code(word)
-                    .and_then(|code| Code::at(code.place))
-                    .into_iter()
-                    .for_each(|code| set.add_code(code));
-                has_names = true;
-                &[]
-            }
             word => {
+                if let Some(named) = expect::code(word) {
+                    Code::at(named.place).into_iter().for_each(|code| set.add_code(code));
+                    protocols.push(named.protocol);
+                    continue;
+                }
                 let statuses = expect::status_range(word).ok_or_else(|| {
                     format!("{word:?} is no failure: expected a status (503), a class of them (5xx), connect or reset")
                 })?;
@@ -120,7 +117,7 @@ fn on(text: &str) -> Result<OnFailures, String> {
         text: text.split(',').map(str::trim).collect::<Vec<_>>().join(","),
         set,
         has_statuses,
-        has_names,
+        protocols,
     })
 }
 

@@ -7,14 +7,19 @@ use super::load::LoadArgs;
 use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
-use crate::journey::Journey;
+use crate::journey::{self, Journey};
 use crate::request::Request;
 use crate::request::line::LineArgs;
+use crate::request::url::Speaks;
+use crate::request::version::Version;
 use crate::setup::SetupRequest;
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::AbortRule;
+
+/// Requests of each kind of failure that a run keeps, at the most.
+const KEPT_FAILURES_MAX: u32 = 20;
 
 const HELP: &str = "\
 EXAMPLES
@@ -105,7 +110,8 @@ pub(crate) struct RunArgs {
     pub output: Option<PathBuf>,
 
     /// Keep this many requests of each kind of failure, with their answers and without their secrets (1 to 20)
-    #[arg(long, value_name = "COUNT", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, value_name = "COUNT", help_heading = "Output", allow_hyphen_values = true,
+          value_parser = |text: &str| value::at_most(KEPT_FAILURES_MAX, "requests of each kind", text))]
     pub keep_failures: Option<u32>,
 
     /// Where a trace of --traceparent is looked at, such as 'https://traces.test/{trace_id}': the slowest arrivals carry the link
@@ -124,6 +130,23 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// What is measured instead of HTTP, and is not merely to be shown as text.
+    pub(crate) fn other_than_http(&self) -> Option<Version> {
+        let mut origins =
+            self.requests.iter().map(|request| &request.url.origin).filter(|_| !self.target.as_text);
+        origins.find_map(|origin| match origin.speaks {
+            Speaks::Http => None,
+            Speaks::WebSocket => Some(Version::WebSocket),
+            Speaks::Grpc => Some(Version::Grpc),
+            Speaks::Redis => Some(Version::Redis),
+        })
+    }
+
+    /// What is asked beside the requests that stand alone: by steps of journeys and by `[[setup]]`.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Request> {
+        journey::requests(&self.journeys).chain(self.setup.iter().map(|one| &one.request))
+    }
+
     /// A run within an experiment: the experiment keeps it, judges it, and says how long it lasts.
     pub(crate) fn of_experiment(
         requests: Vec<Request>,

@@ -2,6 +2,7 @@
 //! common.
 
 use super::guards::GuardArgs;
+use super::redis::RedisArgs;
 use super::script::ScriptArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
@@ -44,6 +45,10 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub grpc: GrpcArgs,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub redis: RedisArgs,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; if given several times, connections go to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]

@@ -15,7 +15,7 @@ pub(crate) struct WebSocketArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matching: Option<MatchArg>,
 
-    /// Messages under way at once on a WebSocket [default: 1]
+    /// Messages under way at once on a WebSocket, or commands on a connection to Redis [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true, value_parser = depth)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
@@ -27,13 +27,9 @@ pub(crate) struct WebSocketArgs {
 }
 
 impl WebSocketArgs {
-    /// The first of these flags that is given.
+    /// The first of these flags that is given and for WebSockets alone.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("match", self.matching.is_some()),
-            ("depth", self.depth.is_some()),
-            ("message-type", self.message_type.is_some()),
-        ];
+        let given = [("match", self.matching.is_some()), ("message-type", self.message_type.is_some())];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 }

@@ -163,7 +163,7 @@ fn say(document: &RunDocument, args: &CompareArgs) -> String {
             None => format!("left out: {}", format::plain(&why)),
         };
     }
-    let response = document.response_time_of(args.request.as_deref());
+    let response = document.time_of(args.request.as_deref());
     let value = response.quantiles.iter().find(|q| q.q == args.percentile);
     let value = value.map_or("–".to_string(), |value| {
         if value.censored { format::above(value.value) } else { format::duration(value.value) }

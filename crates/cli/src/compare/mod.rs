@@ -12,6 +12,7 @@ use crate::args::load::LoadArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::refuse;
 use crate::folder::Folder;
+use crate::journey::{self, Journey};
 use crate::request::Request;
 use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
@@ -75,24 +76,34 @@ fn places(args: &CompareArgs) -> Result<Places> {
     }
     if let Some([base, candidate]) = &args.planned {
         let candidate = if args.a_a { base } else { candidate };
-        let addresses = |side: &[Request]| side.iter().map(|request| request.url.clone()).collect::<Vec<_>>();
-        if !args.a_a && !base.is_empty() && addresses(base) == addresses(candidate) {
+        let addresses = |side: &[Request], journeys: &[Journey]| {
+            side.iter()
+                .chain(journey::requests(journeys))
+                .map(|request| request.url.clone())
+                .collect::<Vec<_>>()
+        };
+        let [here, there] = &args.journeys;
+        let is_asked = !base.is_empty() || !here.is_empty();
+        if !args.a_a && is_asked && addresses(base, here) == addresses(candidate, there) {
             refuse!(
                 ["candidate", "target"],
                 "target and candidate come to the same addresses: give another candidate, or --a-a"
             );
         }
-        if base.is_empty() || candidate.is_empty() {
+        let is_candidate_asked = !candidate.is_empty() || !there.is_empty() || args.a_a;
+        if !is_asked || !is_candidate_asked {
             bail!(
                 "the plan has no {}: add it, or give both URLs behind the plan",
-                if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
+                if !is_asked { "target" } else { "candidate, the URL that is held against target" }
             );
         }
-        let setup = [&args.setup[0], if args.a_a { &args.setup[0] } else { &args.setup[1] }];
-        let sides = [(base, setup[0]), (candidate, setup[1])];
-        return Ok(Places::Measured(
-            sides.map(|(requests, setup)| Source::Real { requests: requests.clone(), setup: setup.clone() }),
-        ));
+        let there = usize::from(!args.a_a);
+        let side = |requests: &Vec<Request>, place: usize| Source::Real {
+            requests: requests.clone(),
+            setup: args.setup[place].clone(),
+            journeys: args.journeys[place].clone(),
+        };
+        return Ok(Places::Measured([side(base, 0), side(candidate, there)]));
     }
     let Some(base) = &args.baseline else {
         bail!(

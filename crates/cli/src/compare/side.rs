@@ -5,11 +5,13 @@ use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::sim::WorldArgs;
 use crate::errors::refuse;
+use crate::journey::{self, Journey};
 use crate::request::Request;
 use crate::run::{self, Prepared};
 use crate::setup::SetupRequest;
 use crate::signals::Interruptions;
 use crate::sim::mix::Asked;
+use crate::sim::wanted::Wanted;
 use crate::sim::{Described, Simulation};
 use crate::{asked, output};
 use anyhow::{Result, bail};
@@ -21,7 +23,7 @@ use unblink_core::plan::Plan;
 /// Where the runs of one side come from.
 pub(crate) enum Source {
     /// What a URL or a plan asks for, and what it asks beside the load.
-    Real { requests: Vec<Request>, setup: Vec<SetupRequest> },
+    Real { requests: Vec<Request>, setup: Vec<SetupRequest>, journeys: Vec<Journey> },
     /// In virtual time.
     World { world: Box<Described>, words: WorldArgs },
 }
@@ -40,7 +42,7 @@ enum Run {
 
 impl Source {
     pub(super) fn url(url: &str) -> Result<Source> {
-        Ok(Source::Real { requests: vec![Request::new(None, url)?], setup: Vec::new() })
+        Ok(Source::Real { requests: vec![Request::new(None, url)?], setup: Vec::new(), journeys: Vec::new() })
     }
 
     /// Both sides in virtual time.
@@ -73,16 +75,18 @@ impl Source {
         let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
         let connections = load.connections;
         match self {
-            Source::Real { requests, setup } => {
-                let prepared = run::prepare(&run_args(args, requests, setup, load))?;
-                let all: Vec<Request> =
-                    requests.iter().chain(setup.iter().map(|one| &one.request)).cloned().collect();
+            Source::Real { requests, setup, journeys } => {
+                let prepared = run::prepare(&self.run_args(args, load))?;
+                let setup = setup.iter().map(|one| &one.request);
+                let steps = journey::requests(journeys);
+                let all: Vec<Request> = requests.iter().chain(setup).chain(steps).cloned().collect();
                 let asked = asked::of_target(&prepared, &args.target, connections, &all);
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
-                let simulation = world.simulation(&world.load(&load), "ideal", &Asked::default())?;
-                let asked = asked::of_world(words, connections, simulation.header.plan.retry.as_ref());
+                let simulation = world.simulation(&world.load(&load), "ideal", &wanted(args)?)?;
+                let header = &simulation.header;
+                let asked = asked::of_world(words, connections, header.plan.retry.as_ref(), &header.journeys);
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }
         }
@@ -91,15 +95,30 @@ impl Source {
     /// The plan of a run and its load in a line, without the network.
     pub(super) fn planned(&self, args: &CompareArgs) -> Result<(Plan, String)> {
         match self {
-            Source::Real { requests, setup } => {
-                let planned = run::planned(&run_args(args, requests, setup, args.load.clone()))?;
+            Source::Real { .. } => {
+                let planned = run::planned(&self.run_args(args, args.load.clone()))?;
                 Ok((planned.plan, planned.summary))
             }
             Source::World { world, .. } => {
-                world.simulation(&world.load(&args.load), "ideal", &Asked::default()).map(Simulation::planned)
+                world.simulation(&world.load(&args.load), "ideal", &wanted(args)?).map(Simulation::planned)
             }
         }
     }
+
+    /// A run of it; nothing is asked of a server in words.
+    fn run_args(&self, args: &CompareArgs, load: LoadArgs) -> RunArgs {
+        let (requests, setup, journeys) = match self {
+            Source::Real { requests, setup, journeys } => (requests.clone(), setup.clone(), journeys.clone()),
+            Source::World { .. } => Default::default(),
+        };
+        let run = RunArgs::of_experiment(requests, load, args.target.clone(), args.quiet);
+        RunArgs { setup, journeys, under_way: args.under_way.clone(), ..run }
+    }
+}
+
+/// What simulated servers are asked for.
+fn wanted(args: &CompareArgs) -> Result<Asked> {
+    Wanted::of(&args.beside, &args.journeys[0], args.under_way.journeys_max).map(Asked::wanted)
 }
 
 impl Ready {
@@ -136,9 +155,4 @@ impl Ready {
             Run::Simulated(simulation) => Ok(simulation.run_into(folder)?.0),
         }
     }
-}
-
-fn run_args(args: &CompareArgs, requests: &[Request], setup: &[SetupRequest], load: LoadArgs) -> RunArgs {
-    let run = RunArgs::of_experiment(requests.to_vec(), load, args.target.clone(), args.quiet);
-    RunArgs { setup: setup.to_vec(), ..run }
 }

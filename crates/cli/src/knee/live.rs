@@ -1,11 +1,13 @@
 //! Trials against a real target, each with a run folder of its own.
 
-use super::{criterion, rest};
+use super::{criterion, journeys, rest};
 use crate::args::knee::{KneeArgs, Objective};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
+use crate::journey;
 use crate::observe::{End, Observer};
+use crate::request::Request;
 use crate::request::version::Version;
 use crate::run::objectives::{self, Known};
 use crate::run::{self, Prepared, Watched, execute_watched, prepare};
@@ -59,14 +61,20 @@ pub(super) fn target(args: &KneeArgs) -> Result<((String, String), Option<Rate>)
     let (targets, operations, plan) =
         (&header.targets[..], &header.operations[..], Some(prepared.job.plan()));
     // Its loads come one after the other.
-    objectives::check(&[slo], &[], &Known { targets, operations, parts: PartNames::default(), plan })?;
-    let asked = asked::of_target(&prepared, &args.target, args.connections, &args.requests);
+    let parts = PartNames { journeys: header.journeys.clone(), ..PartNames::default() };
+    objectives::check(&[slo], &[], &Known { targets, operations, parts, plan })?;
+    let steps = journey::requests(&args.journeys);
+    let all: Vec<Request> = args.requests.iter().chain(steps).cloned().collect();
+    let asked = asked::of_target(&prepared, &args.target, args.connections, &all);
     Ok(((prepared.target_line, asked), prepared.rate_cap))
 }
 
 /// The same search, with the request that it is about called as the report calls it.
 pub(super) fn named(args: &KneeArgs) -> Result<KneeArgs> {
     let Some(given) = &args.slo.name else { return Ok(args.clone()) };
+    if journeys::are_judged(args)? {
+        return Ok(args.clone());
+    }
     let requests =
         run::requests(&run_args(args, super::start(args), args.settle, args.measure), Version::One)?;
     let slo = Slo { name: Some(requests.called(given)), ..Slo::parse(&args.slo.text)? };
@@ -159,10 +167,9 @@ impl TrialRunner for Runner {
             Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
         };
         let name = self.args.slo.name.as_deref();
-        let header = &prepared.header;
         // Where there is only one, its requests are all.
-        let operation = name.and_then(|name| header.operation_called(name)?);
-        let criterion = Criterion { operation, ..criterion(&self.args) };
+        let of = name.and_then(|name| prepared.header.part_called(name)?);
+        let criterion = Criterion { of, ..criterion(&self.args) };
         let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
@@ -234,12 +241,17 @@ fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> RunAr
         warmup: Warmup::Time(settle),
         arrivals: args.arrivals,
         seed: args.seed,
-        max_rate: args.max,
+        max_rate: if args.journeys.is_empty() { args.max } else { args.max_requests },
         connections: args.connections,
         timeout: args.timeout,
         drain: None,
         retry: args.retry.clone(),
     };
     let run = RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet);
-    RunArgs { setup: args.setup.clone(), ..run }
+    RunArgs {
+        setup: args.setup.clone(),
+        journeys: args.journeys.clone(),
+        under_way: args.under_way.clone(),
+        ..run
+    }
 }

@@ -1,5 +1,6 @@
 //! `unblink knee`: the highest rate that meets an objective.
 
+mod journeys;
 mod live;
 mod simulated;
 
@@ -32,7 +33,11 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     // The user's config file caps what is sent, and to a simulated server nothing is.
     let cap = if is_simulated(args) { None } else { config::max_rate()? };
     let settings = settings(args, cap)?;
-    let has_target = !args.requests.is_empty();
+    // What is simulated comes from a plan, and needs no address.
+    let has_target = match is_simulated(args) && !args.journeys.is_empty() {
+        true => !args.urls.is_empty(),
+        false => !args.requests.is_empty() || !args.journeys.is_empty(),
+    };
     if args.simulate && !is_simulated(args) {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
     }
@@ -49,7 +54,12 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
             let runner = simulated::Runner::new(args)?;
             let target = (
                 runner.target.clone(),
-                asked::of_world(&args.world, args.connections, retry::describe(&args.retry).as_ref()),
+                asked::of_world(
+                    &args.world,
+                    args.connections,
+                    retry::describe(&args.retry).as_ref(),
+                    &journeys::wanted(args)?.described(),
+                ),
             );
             search(args, settings, target, |_, _| Ok(runner))
         }
@@ -74,8 +84,9 @@ pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
     }
     let asked = if is_simulated(args) { args.slo.clone() } else { live::named(args)?.slo };
     let rate = |rate: Rate| format::rate(rate.as_per_s());
+    let foreseen = journeys::foreseen(args)?.map(|said| format!("; {said}")).unwrap_or_default();
     Ok(format!(
-        "a search for the highest rate with {}, from {} to {} at the most",
+        "a search for the highest rate with {}, from {} to {} at the most{foreseen}",
         asked.text,
         rate(settings.start),
         rate(settings.max)
@@ -99,6 +110,9 @@ fn search<R: Runner>(
     target: (String, String),
     runner: impl FnOnce(&Path, u32) -> Result<R>,
 ) -> Result<u8> {
+    if let Some(said) = journeys::foreseen(args)?.filter(|_| !args.quiet) {
+        output::note(format_args!("{said}"));
+    }
     let question = question(args, &settings, target);
     let mut search = Knee::new(settings);
     let (folder, mut journal, header) = open(args, question, &mut search)?;
@@ -220,7 +234,7 @@ fn is_simulated(args: &KneeArgs) -> bool {
 }
 
 fn criterion(args: &KneeArgs) -> Criterion {
-    Criterion { quantile: args.slo.quantile, limit: args.slo.limit, operation: None }
+    Criterion { quantile: args.slo.quantile, limit: args.slo.limit, of: None }
 }
 
 fn rest(args: &KneeArgs) -> Nanos {
@@ -229,7 +243,7 @@ fn rest(args: &KneeArgs) -> Nanos {
 
 /// No rate is tried above `cap`.
 fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
-    let highest = cap.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
+    let highest = journeys::highest(args, cap)?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
     let max = args.max.unwrap_or(highest);
     if max > highest {
         refuse!(
@@ -274,7 +288,8 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
             format::plain(&format::moment(shortest.0))
         );
     }
-    if args.timeout <= args.slo.limit {
+    // A journey has many requests, each with a timeout of its own.
+    if args.timeout <= args.slo.limit && !journeys::are_judged(args)? {
         refuse!(
             ["timeout", "slo"],
             "--timeout {} is not above the limit of the objective ({}): what times out could not be told from what \
@@ -322,6 +337,7 @@ fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, Stri
         timeout_ns: args.timeout.0,
         seed: settings.seed,
         operation: args.slo.name.clone(),
+        has_journeys: !args.journeys.is_empty(),
         at_least_per_s: settings.at_least.map(Rate::as_per_s),
         within_ns: settings.within.map(|within| within.0),
     }

@@ -1,6 +1,6 @@
 //! Trials in virtual time against a server in words.
 
-use super::{criterion, rest};
+use super::{criterion, journeys, rest};
 use crate::args::arrivals::Arrivals;
 use crate::args::knee::KneeArgs;
 use crate::errors::refuse;
@@ -8,8 +8,12 @@ use crate::sim::Described;
 use crate::value::Connections;
 use crate::{retry, secrets};
 use anyhow::{Result, bail};
-use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner};
+use unblink_analysis::experiment::{
+    Criterion, Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner,
+};
+use unblink_artifact::names::few;
 use unblink_core::dispatch::Pool;
+use unblink_core::record::Apart;
 use unblink_core::sim::WorldSpec;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
@@ -23,29 +27,52 @@ pub(super) struct Runner {
 
 impl Runner {
     pub(super) fn new(args: &KneeArgs) -> Result<Runner> {
-        if args.slo.name.is_some() {
-            refuse!(
-                ["slo"],
-                "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
-                secrets::mask_objective(&args.slo.text)
-            );
-        }
+        let wanted = journeys::wanted(args)?;
+        let operations = wanted.names.len().max(1);
+        let of = judged(args, &wanted.names)?;
         let described = Described::new(&args.world)?;
         let pool = match args.connections {
             Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(CONNECTIONS_MAX) },
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let setup = SimulatedSetup {
-            criterion: criterion(args),
+            criterion: Criterion { of, ..criterion(args) },
             is_poisson: args.arrivals == Arrivals::Poisson,
             seed: args.seed,
             timeout: args.timeout,
             pool,
             rest: rest(args),
             retry: retry::spec(&args.retry, args.seed)?,
+            mix: wanted.mix(args.seed),
+            operations,
         };
         let world = WorldSpec { seed: args.seed, ..described.world };
         Ok(Runner { inner: SimulatedRunner::new(world, setup), target: described.server })
+    }
+}
+
+/// What the objective is about, by its name among those of the operations or of the journeys.
+fn judged(args: &KneeArgs, operations: &[String]) -> Result<Option<(Apart, usize)>> {
+    let Some(name) = &args.slo.name else { return Ok(None) };
+    let names = journeys::names(args)?;
+    let operation = || operations.iter().position(|known| known == name);
+    match names.called(name).or_else(|| Some((Apart::Operation, operation()?))) {
+        Some(of) if of.0 == Apart::Operation && operations.len() == 1 => Ok(None),
+        Some(of) => Ok(Some(of)),
+        None if operations.is_empty() => refuse!(
+            ["slo"],
+            "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
+            secrets::mask_objective(&args.slo.text)
+        ),
+        None => {
+            let known: Vec<String> = operations.iter().cloned().chain(names.all()).collect();
+            refuse!(
+                ["slo"],
+                "--slo {:?}: no request or journey is called {name:?}; there are {}",
+                secrets::mask_objective(&args.slo.text),
+                few(&known)
+            )
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a plan's requests come to, on a screen: their shares, what their values are like, and the first of them.
 
 use super::picture::{EIGHTHS, wrapped};
+use crate::request::url::Speaks;
 use crate::request::version::Operations;
 use crate::run::Planned;
 use unblink_core::arrival::{Arrival, Key};
@@ -172,6 +173,7 @@ fn first(planned: &Planned, columns: usize) -> String {
         return String::new();
     }
     let Operations::One(operations) = &requests.operations else { return String::new() };
+    let speaks = requests.origins.first().map_or(Speaks::Http, |origin| origin.speaks);
     // What a script makes of them is not known before it is run.
     if values.is_none() && operations.iter().any(|request| request.blank.is_some()) {
         return String::new();
@@ -195,7 +197,7 @@ fn first(planned: &Planned, columns: usize) -> String {
         let request = &operations[arrival.operation as usize];
         let text = requests.numbered.get(arrival.operation as usize);
         let mut text = text.cloned().unwrap_or_else(|| format!("target {}", arrival.operation + 1));
-        let (length, body) = match (&request.blank, values, &mut composer) {
+        let (length, body_length) = match (&request.blank, values, &mut composer) {
             (Some(blank), Some(values), Some(composer)) => {
                 if !composer.draw(values, plan, arrival, start) {
                     continue;
@@ -216,13 +218,15 @@ fn first(planned: &Planned, columns: usize) -> String {
         };
         if lengths.len() < FIRST {
             let at = format::plain(&format::moment(arrival.intended.since(start).0));
-            let body = match body {
+            let body = match body_length {
                 0 => String::new(),
                 body => format!("  + {}", format::plain(&format::bytes(body as u64))),
             };
             let room = columns.saturating_sub(12 + body.chars().count());
             lines += &format!("  {at:>8}  {}{body}\n", cut(&text, room));
         }
+        // A message has no head.
+        let length = if speaks == Speaks::Http { length } else { body_length };
         lengths.push(length as u64);
         all += length as u64;
         if all > BYTES_MAX {
@@ -232,19 +236,24 @@ fn first(planned: &Planned, columns: usize) -> String {
     if lengths.is_empty() {
         return String::new();
     }
-    format!("\nThe first requests, each with the bytes of its body\n{lines}")
-        + &weight(planned, &lengths, columns)
+    let weight = match speaks {
+        Speaks::Http => weight(planned, "head and body, ", &lengths, columns),
+        Speaks::WebSocket => weight(planned, "without its frame, ", &lengths, columns),
+        // As it is written here, none of these is sent.
+        Speaks::Grpc | Speaks::Redis => String::new(),
+    };
+    format!("\nThe first requests, each with the bytes of its body\n{lines}{weight}")
 }
 
-/// What the requests weigh as HTTP/1.1 writes them.
-fn weight(planned: &Planned, lengths: &[u64], columns: usize) -> String {
+/// What the requests weigh, those of HTTP as HTTP/1.1 writes them; `of_what` says what is weighed.
+fn weight(planned: &Planned, of_what: &str, lengths: &[u64], columns: usize) -> String {
     let plan = &planned.plan;
     let length = plan.load_length() - plan.spec().warmup;
     let scheduled = plan.scheduled(plan.spec().warmup, plan.load_length());
     let mean = lengths.iter().sum::<u64>() as f64 / lengths.len() as f64;
     let bytes = |n: f64| format::bytes(n.round() as u64);
     let mut said = format!(
-        "Of the first {} requests, each has {} on average, head and body, and {} at the most",
+        "Of the first {} requests, each has {} on average, {of_what}and {} at the most",
         format::count(lengths.len() as u64),
         bytes(mean),
         bytes(lengths.iter().copied().max().unwrap_or_default() as f64)

@@ -170,7 +170,8 @@ impl PlanFile {
         // Of paths alone nobody knows where they are.
         let is_url =
             |table: &Table| values_of(&table.given, "url").iter().any(|url| !url.raw.starts_with('/'));
-        let has_own = self.requests.iter().any(is_url) || !self.journeys.is_empty();
+        let steps = self.journeys.iter().flat_map(|journey| &journey.inner);
+        let has_own = self.requests.iter().chain(steps).any(is_url);
         has_own || [TARGET, "targets"].iter().any(|field| self.value(field).is_some())
     }
 

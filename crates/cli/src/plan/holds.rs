@@ -26,7 +26,7 @@ impl Holds {
         match field {
             "target" | "candidate" | "url" | "kill-url" => Holds::Url,
             "header" => Holds::Header,
-            "body" | "json" | "form" | "multipart" | "message" | "script-arg" => Holds::Body,
+            "body" | "json" | "form" | "multipart" | "message" | "command" | "script-arg" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
             "expect" | "until" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script" => {

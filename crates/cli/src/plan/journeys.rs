@@ -1,6 +1,5 @@
 //! The journeys of a plan: its `[[journeys]]`, each with its `[[journeys.steps]]`.
 
-use super::fields::For;
 use super::file::{PlanFile, Table, values_of};
 use super::lists::{JOURNEYS, STEPS};
 use super::requests::{self, Address, One};
@@ -29,17 +28,11 @@ pub(super) struct Paths<'a> {
     pub lets: &'a Arc<Lets>,
 }
 
-/// The journeys of `plan` for `command`. `user` is the command line without the plan, and `beside` are the requests that share
+/// The journeys of `plan`. `user` is the command line without the plan, and `beside` are the requests that share
 /// the load with them.
-pub(super) fn of(
-    plan: &PlanFile,
-    command: For,
-    user: &User,
-    paths: Paths<'_>,
-    beside: &[Request],
-) -> Result<Vec<Journey>> {
+pub(super) fn of(plan: &PlanFile, user: &User, paths: Paths<'_>, beside: &[Request]) -> Result<Vec<Journey>> {
     let Some(first) = plan.journeys.first() else { return Ok(Vec::new()) };
-    if let Some(message) = refusal(plan, command, user) {
+    if let Some(message) = refusal(plan, user) {
         return Err(wrong(plan, first, message));
     }
     let mut files = BodyFiles::default();
@@ -97,20 +90,17 @@ pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
     Ok(())
 }
 
-/// Why there are no journeys for this command, if there are none.
-fn refusal(plan: &PlanFile, command: For, user: &User) -> Option<String> {
+/// Why there can be no journeys in this load, if there can't.
+fn refusal(plan: &PlanFile, user: &User) -> Option<String> {
     let has = |field: &str| user.has(field) || plan.value(field).is_some();
-    let why = match command {
-        For::Knee => "a search sets the rate of requests, one beside the other",
-        For::Compare => "a comparison is of requests",
-        _ if has("closed") => {
-            "closed users ask for one thing after the other as they are, and journeys need a rate"
-        }
-        _ if has("precision") || has("precision-of") => {
-            "--precision ends a run in the middle of its journeys"
-        }
-        _ if has("targets") => "a file of targets has no shares to set them beside",
-        _ => return None,
+    let why = if has("closed") {
+        "closed users ask for one thing after the other as they are, and journeys need a rate"
+    } else if has("precision") || has("precision-of") {
+        "--precision ends a run in the middle of its journeys"
+    } else if has("targets") {
+        "a file of targets has no shares to set them beside"
+    } else {
+        return None;
     };
     Some(format!("{why}, so that it takes no [[{JOURNEYS}]]: leave one or the other out"))
 }

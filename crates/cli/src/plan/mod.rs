@@ -92,6 +92,7 @@ fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
         args.offer_something();
     }
     let (urls, lines, requests) = match &mut cli.command {
+        Command::Knee(args) if !args.journeys.is_empty() => return Ok(cli),
         Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
         other => match other.run_mut() {
             // Its journeys are what is requested.

@@ -34,7 +34,8 @@ pub(super) struct Overlay<'a> {
     lets: Arc<Lets>,
     /// In the place of the load that the fields describe.
     loads: Vec<PlannedLoad>,
-    journeys: Vec<Journey>,
+    /// At the target, and at the candidate.
+    journeys: [Vec<Journey>; 2],
     /// Of the target, and of the candidate that a comparison holds against it.
     setup: [Vec<SetupRequest>; 2],
 }
@@ -66,7 +67,9 @@ impl Requests {
             For::Run | For::Try | For::Knee if !is_simulated => {
                 Requests::Of(requests::of(plan, &urls, lets)?)
             }
-            For::Sim if !plan.journeys.is_empty() => Requests::Of(requests::beside_journeys(plan, lets)?),
+            For::Sim | For::Knee | For::Compare if !plan.journeys.is_empty() => {
+                Requests::Of(requests::beside_journeys(plan, lets)?)
+            }
             For::Sim => Requests::Of(requests::simulated(plan, lets)?),
             _ => Requests::None,
         })
@@ -105,7 +108,8 @@ impl<'a> Overlay<'a> {
             }
             heeded.push(Given { field, values });
         }
-        if let (For::Knee, Some(max)) = (command, fields::named("max")) {
+        // Of a plan with journeys the cap is on requests, and the search's on arrivals.
+        if let (For::Knee, Some(max), true) = (command, fields::named("max"), plan.journeys.is_empty()) {
             let cap = search::cap(plan, user.value("max"))?;
             heeded.extend(cap.map(|cap| Given { field: max, values: vec![cap.clone()] }));
         }
@@ -117,24 +121,31 @@ impl<'a> Overlay<'a> {
         let requests =
             lets.and_then(|lets| Ok((Requests::of(plan, command, &user, is_simulated, &lets)?, lets)));
         let ((requests, lets), loads) = errors::both(requests, loads::of(plan, command, &user))?;
-        let beside: &[Request] = if let Requests::Of(requests) = &requests { requests } else { &[] };
-        let target = requests::target_of(plan, &user.urls(), command == For::Sim)?;
-        let paths = journeys::Paths { target: target.as_ref(), lets: &lets };
-        let journeys = journeys::of(plan, command, &user, paths, beside)?;
+        let beside: &[Request] = match &requests {
+            Requests::Of(requests) | Requests::OfBoth([requests, _]) => requests,
+            Requests::None => &[],
+        };
+        let of = |target: Option<&requests::Address<'_>>| {
+            let paths = journeys::Paths { target, lets: &lets };
+            errors::both(journeys::of(plan, &user, paths, beside), setup::of(plan, command, &user, paths))
+        };
         let asks_two = command == For::Compare && !is_simulated && !is_a_a(plan, &user);
-        let setup = match asks_two {
-            false => [setup::of(plan, command, &user, paths)?, Vec::new()],
+        let (journeys, setup) = match asks_two {
+            false => {
+                let target = requests::target_of(plan, &user.urls(), command == For::Sim || is_simulated)?;
+                let (journeys, setup) = of(target.as_ref())?;
+                ([journeys, Vec::new()], [setup, Vec::new()])
+            }
             true => {
-                let [base, candidate] = requests::targets_of_both(plan, &user.urls())?;
-                let of = |target: Option<requests::Address<'_>>| match &target {
-                    // That there is none is said where it is missed.
-                    None => Ok(Vec::new()),
-                    some => {
-                        setup::of(plan, command, &user, journeys::Paths { target: some.as_ref(), ..paths })
-                    }
+                // That there is none is said where it is missed.
+                let of = |target: Option<requests::Address<'_>>| {
+                    target.as_ref().map_or_else(|| Ok(Default::default()), |target| of(Some(target)))
                 };
-                let (base, candidate) = errors::both(of(base), of(candidate))?;
-                [base, candidate]
+                let [base, candidate] = requests::targets_of_both(plan, &user.urls())?;
+                // What is wrong with one is wrong with the other.
+                let (here, setup) = of(base)?;
+                let (there, setup_there) = of(candidate)?;
+                ([here, there], [setup, setup_there])
             }
         };
         Ok(Overlay { plan, user, command, heeded, requests, lets: lets.clone(), loads, journeys, setup })
@@ -171,7 +182,7 @@ impl<'a> Overlay<'a> {
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
         if let Some(args) = cli.command.run_mut() {
             args.load.loads.clone_from(&self.loads);
-            args.journeys.clone_from(&self.journeys);
+            args.journeys.clone_from(&self.journeys[0]);
             args.setup.clone_from(&self.setup[0]);
             if let Requests::Of(planned) = &self.requests {
                 args.requests.clone_from(planned);
@@ -180,11 +191,16 @@ impl<'a> Overlay<'a> {
         match &mut cli.command {
             Of::Sim(args) => {
                 args.load.loads.clone_from(&self.loads);
-                args.journeys.clone_from(&self.journeys);
+                args.journeys.clone_from(&self.journeys[0]);
             }
-            Of::Knee(args) => args.setup.clone_from(&self.setup[0]),
+            Of::Knee(args) => {
+                args.journeys.clone_from(&self.journeys[0]);
+                args.max_requests = search::max_requests(self.plan);
+                args.setup.clone_from(&self.setup[0]);
+            }
             Of::Compare(args) => {
                 args.load.loads.clone_from(&self.loads);
+                args.journeys.clone_from(&self.journeys);
                 args.setup.clone_from(&self.setup);
             }
             _ => {}
@@ -192,6 +208,7 @@ impl<'a> Overlay<'a> {
         match (&mut cli.command, &self.requests) {
             (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Sim(args), Requests::Of(planned)) => args.requests.clone_from(planned),
+            (Of::Compare(args), Requests::Of(planned)) => args.beside.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {
                 (args.baseline, args.candidate) = (None, None);
                 args.planned = Some(planned.clone());

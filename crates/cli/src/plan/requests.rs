@@ -12,7 +12,7 @@ use crate::request::fields::{PlannedRequest, RequestArgs};
 use crate::request::multipart;
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
-use crate::request::url::{Url, at};
+use crate::request::url::{Speaks, Url, at};
 use crate::request::version::Version;
 use crate::request::{NOWHERE, Parts, Request, Taking};
 use crate::{errors, secrets};
@@ -81,11 +81,13 @@ pub(crate) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request
             Some(share) => Share::percent(&share).map(Some),
             None => weight.map(|weight| Share::weight(&weight)).transpose(),
         };
+        let words = values_of(&table.given, "command");
+        let words: Vec<String> = words.iter().map(|word| word.raw.clone()).collect();
         let method = own(table, "method").or_else(|| plan.value("method").map(|text| text.raw.clone()));
         Ok(Request {
             url: address.parsed(plan)?,
             url_text: address.shown,
-            parts: Parts { method, ..Parts::default() },
+            parts: Parts { method, ..Parts::of_command(&words) },
             place: Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start))),
             name: own(table, "name"),
             share: share.map_err(|message| plan.error(share_of(table), message))?,
@@ -332,7 +334,11 @@ pub(super) fn built(
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
     let request =
         Request { url, url_text: address.shown, parts, place, name, share, inserts, lets: lets.clone() };
-    let version = if request.url.origin.is_ws() { Version::WebSocket } else { Version::One };
+    let version = match request.url.origin.speaks {
+        Speaks::WebSocket => Version::WebSocket,
+        Speaks::Redis => Version::Redis,
+        Speaks::Http | Speaks::Grpc => Version::One,
+    };
     match request.render(version) {
         Ok(_) => Ok(request),
         Err(error) if error.is::<Refused>() => Err(pointed(error)),

@@ -5,18 +5,20 @@ use super::file::{PlanFile, Text};
 use crate::value;
 use anyhow::{Result, anyhow, bail};
 use unblink_analysis::slo::{Figure, Measure, Slo};
+use unblink_core::schedule::Rate;
 
-/// The one percentile of all requests that the plan sets a limit to.
+/// The one percentile that the plan sets a limit to: of all requests, or else of one request or journey by its name.
 pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
-    let is_one = |text: &&Text| {
+    let all = plan.values("slo");
+    let is_one = |text: &Text, is_named: bool| {
         Slo::parse(&text.raw).is_ok_and(|slo| {
             let is_percentile = matches!(slo.objective.figure, Figure::Quantile(_));
             let is_whole = slo.windows.is_none() && slo.measure == Measure::Response;
-            is_percentile && slo.name.is_none() && is_whole
+            is_percentile && slo.name.is_some() == is_named && is_whole
         })
     };
-    let all = plan.values("slo");
-    let mut found = all.iter().filter(is_one);
+    let is_any = all.iter().any(|text| is_one(text, false));
+    let mut found = all.iter().filter(|text| is_one(text, !is_any));
     match (found.next(), found.next()) {
         (Some(one), None) => {
             for other in all.iter().filter(|other| other.at != one.at) {
@@ -30,7 +32,7 @@ pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
             Err(plan.error(second, message))
         }
         (None, _) => {
-            let message = "a search needs a percentile of all response times, such as \"p99 < 200ms\"";
+            let message = "a search needs a percentile of response time, such as \"p99 < 200ms\"";
             Err(match all.first() {
                 Some(first) => plan.error(first, message),
                 None => plan.error_of_all(message),
@@ -57,4 +59,10 @@ pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>>
         Some(max) if rate(max)? <= rate(cap)? => Ok(None),
         Some(max) => Err(plan.error(max, format!("max is above max-rate, {}", cap.raw))),
     }
+}
+
+/// What a plan with journeys may send. That the text is a rate is known from the field.
+pub(super) fn max_requests(plan: &PlanFile) -> Option<Rate> {
+    let cap = plan.value("max-rate").filter(|_| !plan.journeys.is_empty());
+    cap.and_then(|cap| value::rate(&cap.raw).ok())
 }

@@ -41,6 +41,11 @@ pub(crate) struct RequestArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
+    /// Send this command to Redis (redis:// or rediss://), such as 'GET {{key}}'; given several times, each is one word of it
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["body", "body_file", "message"], help_heading = "Request")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+
     /// What an answer must look like to count as ok, such as status=201, 'header X-Id' or 'json $.id exists'; may be given
     /// several times
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::condition)]

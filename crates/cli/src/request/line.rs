@@ -13,7 +13,8 @@ use std::path::Path;
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct LineArgs {
     /// Request this of the URL, such as '80% POST /orders @order.json': a share of the load (or a weight, such as 4), a
-    /// method, a path, and a file with the body. All but the path may be left out; may be given several times
+    /// method, a path, and a file with the body. All but the path may be left out. Of Redis: a share and a command, such as
+    /// '80% GET {{key}}'. May be given several times
     #[arg(long = "request", value_name = "LINE", help_heading = "Request")]
     pub lines: Vec<String>,
 
@@ -34,10 +35,17 @@ pub(crate) fn requests(lines: &[String], target: Option<&str>) -> Result<Vec<Req
 fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Request> {
     let aside = Aside::of(line)?;
     let mut words = aside.text.split_whitespace().peekable();
-    let share = words
-        .next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
+    let asked = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let share =
+        asked.map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
     let share = share.transpose().map_err(|message| anyhow!("{message}"))?;
+    if let Some(target) = target.filter(|target| target.starts_with("redis")) {
+        let request = Request::new(None, target)?;
+        // What is behind the share is all the command, whose quotes mean something.
+        let command = line.trim_start()[asked.map_or(0, str::len)..].trim();
+        let parts = Parts { body: Some(command.as_bytes().into()), is_command: true, ..request.parts };
+        return Ok(Request { share, parts, ..request });
+    }
     let is_method = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase());
     let method = words.next_if(is_method).map(str::to_string);
     let expected = "expected [SHARE] [METHOD] PATH [@FILE], such as '80% GET /items'";
@@ -85,6 +93,17 @@ mod tests {
             ]
         );
         assert_eq!(all[1].parts.body.as_deref(), Some(&b"{}"[..]));
+        let commands =
+            requests(&["80% SET k 'a  b'".into(), "GET {{key}}".into()], Some("redis://h/1")).unwrap();
+        let said: Vec<_> =
+            commands.iter().map(|one| (one.share, one.method(), one.parts.body.as_deref())).collect();
+        assert_eq!(
+            said,
+            [
+                (Some(Share::Percent(8_000)), "SET", Some(&b"SET k 'a  b'"[..])),
+                (None, "GET", Some(&b"GET {{key}}"[..])),
+            ]
+        );
         let weighed = requests(&["4 GET /a".into(), "/b".into()], Some("http://h")).unwrap();
         assert_eq!((weighed[0].share, weighed[1].share), (Some(Share::Weight(4)), None));
     }

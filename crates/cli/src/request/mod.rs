@@ -5,13 +5,16 @@ pub(crate) mod fields;
 pub(crate) mod grpc;
 pub(crate) mod lets;
 pub(crate) mod line;
+pub(crate) mod login;
 pub(crate) mod multipart;
+pub(crate) mod redis;
 pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
 mod web_socket;
 
+use crate::aside::Aside;
 use crate::errors::refuse;
 use crate::expect;
 use crate::{errors, secrets};
@@ -26,6 +29,7 @@ use std::sync::Arc;
 use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http2::{Scheme, Unrenderable};
+use unblink_wire::redis::is_reading;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
 use unblink_workload::answer::{Captured, Condition, Redirects};
 use unblink_workload::{Composition, Lets};
@@ -65,6 +69,8 @@ pub(crate) struct Parts {
     pub segments: Arc<[Segment]>,
     /// The body is a message, which only a WebSocket takes.
     pub is_message: bool,
+    /// The body is a command, as text, which only Redis takes.
+    pub is_command: bool,
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
     pub taking: Taking,
@@ -83,15 +89,26 @@ pub(crate) struct Taking {
 }
 
 impl Parts {
+    /// A command of Redis: one text, or its words; nothing where there are none.
+    pub(crate) fn of_command(words: &[String]) -> Parts {
+        let command = match words {
+            [] => return Parts::default(),
+            [text] => text.clone(),
+            words => redis::quoted(words),
+        };
+        Parts { body: Some(command.into_bytes().into()), is_command: true, ..Parts::default() }
+    }
+
     /// What `args` say, or all that is wrong with them. `which` comes before what is wrong with a header, by its number.
     pub(crate) fn read(
         args: &RequestArgs,
         files: &mut BodyFiles,
         which: impl Fn(usize) -> String,
     ) -> Result<Parts> {
-        let text = args.body.as_ref().or(args.message.as_ref());
-        let body = match (text, &args.body_file) {
-            (Some(text), _) => Ok(Some(text.clone().into_bytes().into())),
+        let Parts { body: command, is_command, .. } = Parts::of_command(&args.command);
+        let text = args.body.as_ref().or(args.message.as_ref()).map(|text| text.clone().into_bytes().into());
+        let body = match (text.or(command), &args.body_file) {
+            (Some(text), _) => Ok(Some(text)),
             (None, Some(path)) => files.read(path).map(Some),
             (None, None) => Ok(None),
         };
@@ -112,7 +129,7 @@ impl Parts {
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
         let is_message = args.message.is_some();
-        Ok(Parts { method, headers, body, is_message, expect, ..Parts::default() })
+        Ok(Parts { method, headers, body, is_message, is_command, expect, ..Parts::default() })
     }
 
     /// What `flags` say for every request that does not say it itself.
@@ -155,7 +172,8 @@ impl Parts {
     pub(crate) fn fill(&mut self, all: &Parts) {
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
-            (self.body, self.body_form, self.is_message) = (all.body.clone(), all.body_form, all.is_message);
+            (self.body, self.body_form) = (all.body.clone(), all.body_form);
+            (self.is_message, self.is_command) = (all.is_message, all.is_command);
         }
         let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
@@ -189,6 +207,7 @@ impl Request {
         match self.url.origin.speaks {
             Speaks::WebSocket => return web_socket::METHOD,
             Speaks::Grpc => return grpc::METHOD,
+            Speaks::Redis => return redis::name_of(self),
             Speaks::Http => {}
         }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
@@ -196,8 +215,30 @@ impl Request {
 
     /// May be sent twice (RFC 9110 §9.2.2). Of a call only its type can say that it may not.
     pub(crate) fn is_idempotent(&self) -> bool {
-        self.url.origin.is_grpc()
-            || matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+        match self.url.origin.speaks {
+            Speaks::Grpc => true,
+            Speaks::Redis => is_reading(self.method()),
+            Speaks::Http | Speaks::WebSocket => {
+                matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+            }
+        }
+    }
+
+    /// What tells it from others of its name.
+    pub(crate) fn asked(&self) -> String {
+        match self.url.origin.is_redis() {
+            true => redis::text_of(self).to_string(),
+            false => self.url.target.clone(),
+        }
+    }
+
+    /// By method and path, or by its words, with secrets masked and the numbers of its places: `GET /items/{{0}}`.
+    pub(crate) fn numbered(&self) -> Result<String> {
+        if self.url.origin.is_redis() {
+            return redis::numbered(self);
+        }
+        let path = secrets::mask_path_of(&Aside::of(&self.url_text)?.text);
+        Ok(format!("{} {path}", self.method()))
     }
 
     /// With what `flags` say for every request that does not say it itself.
@@ -211,7 +252,8 @@ impl Request {
     pub(crate) fn all_headers(&self) -> Vec<(String, String)> {
         let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
+        let userinfo = self.url.userinfo.as_ref().filter(|_| !self.url.origin.is_redis());
+        if let Some(userinfo) = userinfo.filter(|_| !authorised) {
             headers.push(("Authorization".into(), format!("Basic {}", STANDARD.encode(userinfo))));
         }
         headers
@@ -239,6 +281,13 @@ impl Request {
         let rendered = match version {
             Version::WebSocket => web_socket::render(self, &builder, &filled)?,
             Version::Grpc => unreachable!("a call is rendered with its types"),
+            Version::Redis => redis::render(self, &filled)?,
+            _ if self.parts.is_command && !self.url.origin.is_redis() => {
+                refuse!(
+                    ["command"],
+                    "--command is for Redis: write redis:// or rediss://, or send it as --body"
+                )
+            }
             _ if self.parts.is_message && !self.url.origin.is_ws() => {
                 refuse!(
                     ["message"],
@@ -262,8 +311,11 @@ impl Request {
     pub(crate) fn target(&self) -> document::Target {
         let url = secrets::mask_url(&self.url_text);
         let method = self.method().to_string();
-        // As it was written: a variable that was filled in may be a secret.
-        let path = || format!("{method} {}", secrets::mask_path_of(&self.url_text));
+        // As it was written: a variable that was filled in may be a secret. Of a command, only its name is none.
+        let path = || match self.url.origin.is_redis() {
+            true => method.clone(),
+            false => format!("{method} {}", secrets::mask_path_of(&self.url_text)),
+        };
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
         document::Target { name, method, url: harmless::replaced(&url) }
     }

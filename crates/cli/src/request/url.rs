@@ -29,6 +29,8 @@ pub(crate) enum Speaks {
     WebSocket,
     /// `grpc`, `grpcs`.
     Grpc,
+    /// `redis`, `rediss`.
+    Redis,
 }
 
 impl Origin {
@@ -51,6 +53,11 @@ impl Origin {
         self.speaks == Speaks::Grpc
     }
 
+    /// A request is a command.
+    pub(crate) fn is_redis(&self) -> bool {
+        self.speaks == Speaks::Redis
+    }
+
     /// As the document says it.
     pub(crate) fn scheme(&self) -> Scheme {
         match (self.speaks, self.tls) {
@@ -60,6 +67,8 @@ impl Origin {
             (Speaks::WebSocket, true) => Scheme::Wss,
             (Speaks::Grpc, false) => Scheme::Grpc,
             (Speaks::Grpc, true) => Scheme::Grpcs,
+            (Speaks::Redis, false) => Scheme::Redis,
+            (Speaks::Redis, true) => Scheme::Rediss,
         }
     }
 }
@@ -73,6 +82,8 @@ impl fmt::Display for Origin {
             (Speaks::WebSocket, true) => "wss",
             (Speaks::Grpc, false) => "grpc",
             (Speaks::Grpc, true) => "grpcs",
+            (Speaks::Redis, false) => "redis",
+            (Speaks::Redis, true) => "rediss",
         };
         let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
@@ -127,9 +138,12 @@ impl Url {
             Some("wss") => (true, Speaks::WebSocket),
             Some("grpc") => (false, Speaks::Grpc),
             Some("grpcs") => (true, Speaks::Grpc),
+            Some("redis") => (false, Speaks::Redis),
+            Some("rediss") => (true, Speaks::Redis),
             Some(other) => {
                 bail!(
-                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc and grpcs are supported"
+                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc, grpcs, redis and rediss are \
+                     supported"
                 )
             }
             None => return Err(without_scheme()),
@@ -153,13 +167,11 @@ impl Url {
                 let port = if port.bytes().all(|b| b.is_ascii_digit()) { port } else { secrets::MASK };
                 bail!("{shown:?} has the port {port:?}: expected a number from 1 to 65535")
             }
-            (None, _) => {
-                if tls {
-                    443
-                } else {
-                    80
-                }
-            }
+            (None, _) => match (speaks, tls) {
+                (Speaks::Redis, _) => 6379,
+                (_, true) => 443,
+                (_, false) => 80,
+            },
         };
         let target = match uri.path_and_query().map_or("/", |p| p.as_str()) {
             query if query.starts_with('?') => format!("/{query}"),
@@ -217,6 +229,8 @@ mod tests {
         assert_eq!((six.authority.as_str(), six.target.as_str()), ("[::1]:8080", "/"));
         assert_eq!(Url::parse("http://h?x=1").unwrap().target, "/?x=1");
         assert_eq!(Url::parse("http://[::1]/").unwrap().origin.port, 80);
+        let redis = Url::parse("redis://h/0").unwrap();
+        assert_eq!((redis.origin.to_string().as_str(), redis.target.as_str()), ("redis://h:6379", "/0"));
         let socket = Url::parse("wss://h/chat").unwrap();
         assert_eq!((socket.origin.to_string().as_str(), socket.authority.as_str()), ("wss://h:443", "h"));
     }
@@ -233,7 +247,7 @@ mod tests {
         for (text, part) in [
             ("", "not a URL"),
             ("localhost:8080", "scheme"),
-            ("ftp://h/", "only http, https, ws, wss, grpc and grpcs"),
+            ("ftp://h/", "only http, https, ws, wss, grpc, grpcs, redis and rediss"),
             ("http://", "not a URL"),
             ("http://h:99999/", "port"),
             ("http://h:0/", "port"),

@@ -1,10 +1,11 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
+use super::login::Login;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
-use unblink_wire::{http1, http2, ws};
+use unblink_wire::{http1, http2, redis, ws};
 
 /// `--http`.
 #[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,6 +49,8 @@ pub(crate) enum Version {
     Grpc,
     /// Of HTTP only the upgrade.
     WebSocket,
+    /// None of HTTP.
+    Redis,
 }
 
 impl Version {
@@ -56,6 +59,7 @@ impl Version {
         match self {
             Version::One | Version::WebSocket => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
+            Version::Redis => &[],
         }
     }
 
@@ -66,6 +70,7 @@ impl Version {
             Version::Two => Protocol::Http2,
             Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
+            Version::Redis => Protocol::Redis,
         }
     }
 }
@@ -77,6 +82,7 @@ pub(crate) enum Rendered {
     Two(http2::Request),
     Grpc(http2::Request),
     WebSocket(ws::Handshake, ws::Message),
+    Redis(Login, redis::Command),
 }
 
 /// What is sent, by operation.
@@ -87,6 +93,8 @@ pub(crate) enum Operations {
     Grpc(Vec<http2::Request>),
     /// With how every socket begins; nothing as long as there are no messages.
     WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
+    /// The same with what every connection says first.
+    Redis(Option<Login>, Vec<redis::Command>),
 }
 
 impl Operations {
@@ -96,6 +104,7 @@ impl Operations {
             Version::Two => Operations::Two(Vec::new()),
             Version::Grpc => Operations::Grpc(Vec::new()),
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
+            Version::Redis => Operations::Redis(None, Vec::new()),
         }
     }
 
@@ -105,6 +114,7 @@ impl Operations {
             Operations::Two(_) => Version::Two,
             Operations::Grpc(_) => Version::Grpc,
             Operations::WebSocket(..) => Version::WebSocket,
+            Operations::Redis(..) => Version::Redis,
         }
     }
 
@@ -113,6 +123,7 @@ impl Operations {
             Operations::One(all) => all.len(),
             Operations::Two(all) | Operations::Grpc(all) => all.len(),
             Operations::WebSocket(_, all) => all.len(),
+            Operations::Redis(_, all) => all.len(),
         }
     }
 
@@ -130,6 +141,15 @@ impl Operations {
                     );
                 }
                 all.push(message);
+            }
+            (Operations::Redis(known, all), Rendered::Redis(login, command)) => {
+                if known.get_or_insert_with(|| login.clone()) != &login {
+                    bail!(
+                        "all commands of a run go over the same connections, and this one asks for another user or database: put \
+                         it into a run of its own"
+                    );
+                }
+                all.push(command);
             }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),

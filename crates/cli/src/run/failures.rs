@@ -38,6 +38,8 @@ pub(crate) struct Showing {
     each: u32,
     /// In HTTP/1.1, which has the words for it. What is taken from answers beside the load is masked.
     job: Job<Http1>,
+    /// What is sent and is no HTTP.
+    other: Option<Version>,
     globals: Option<Arc<Globals>>,
 }
 
@@ -69,7 +71,7 @@ pub(super) fn prepare(args: &RunArgs, plan: &Plan, globals: Option<Arc<Globals>>
         connection_age: None,
         pacing: Pacing::Frugal,
     };
-    Ok(Some(Showing { each, job, globals }))
+    Ok(Some(Showing { each, job, other: args.other_than_http(), globals }))
 }
 
 impl Showing {
@@ -88,7 +90,11 @@ impl Showing {
         brought.iter().flatten().for_each(|value| known.add_taken(value));
         let drawn = drawn(&self.job, arrival, &mut known);
         let sent = Walk::filled(&self.job, MASK.as_bytes()).composed(&self.job, arrival);
-        let sent = sent.map(|bytes| shown::request(&bytes, &mut known));
+        let sent = sent.map(|bytes| match self.other {
+            Some(Version::WebSocket) => shown::message(&bytes, &mut known),
+            Some(Version::Redis) => shown::command(&bytes, &known),
+            _ => shown::request(&bytes, &mut known),
+        });
         let mut notes = Vec::new();
         let told = answer.as_ref().map(|echo| {
             let mut body = &echo.body[..];
@@ -96,7 +102,11 @@ impl Showing {
                 notes.push(why.to_string());
                 body = &[];
             }
-            shown::answer(&echo.head, body, echo.body_bytes, &mut known)
+            let head = match self.other {
+                Some(Version::WebSocket) => &b"message"[..],
+                _ => &echo.head,
+            };
+            shown::answer(head, body, echo.body_bytes, &mut known)
         });
         let mut expected = answer.as_ref().map(|echo| conditions(expect, echo)).unwrap_or_default();
         for found in expected.iter_mut().filter_map(|condition| condition.found.as_mut()) {

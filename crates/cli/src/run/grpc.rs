@@ -23,11 +23,6 @@ use unblink_engine::limits::Limits;
 use unblink_engine::target::Target;
 use unblink_workload::answer::{Condition, EventFormat};
 
-/// What is measured are calls, and they are not merely to be shown as text.
-pub(super) fn is_over_grpc(args: &RunArgs) -> bool {
-    !args.target.as_text && has_calls(args)
-}
-
 fn has_calls(args: &RunArgs) -> bool {
     args.requests.iter().any(|request| request.url.origin.is_grpc())
 }
@@ -67,16 +62,14 @@ fn of_target(args: &RunArgs, origin: &Origin, target: &Target) -> Result<Types> 
 
 /// Flags that are for gRPC or for HTTP, and what calls can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    let steps = || args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
-    let beside = || steps().chain(args.setup.iter().map(|one| &one.request));
-    if beside().any(|request| request.url.origin.is_grpc()) {
+    if args.beside().any(|request| request.url.origin.is_grpc()) {
         refuse!(
             ["url"],
             "a step of a journey or of [[setup]] can't be a call of gRPC: only [[requests]] can"
         );
     }
     if !has_calls(args) {
-        return check_without_calls(args, beside());
+        return check_without_calls(args);
     }
     let target = &args.target;
     let own = args.requests.iter().flat_map(|request| request.parts.expect.iter());
@@ -102,24 +95,11 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     }
     let of_http = |format: &EventFormat| *format != EventFormat::Messages;
     if target.request.stream.is_some_and(|stream| of_http(&stream.format()))
-        || conditions.clone().any(|one| matches!(one, Condition::Events(format) if of_http(format)))
+        || conditions.any(|one| matches!(one, Condition::Events(format) if of_http(format)))
     {
         refuse!(
             ["stream"],
             "--stream sse and lines are for answers of HTTP: of a call, say --stream messages"
-        );
-    }
-    if let Some(one) = conditions.find(|one| matches!(one, Condition::Statuses(_))) {
-        refuse!(
-            ["expect"],
-            "--expect '{one}': the status of a call has a name, as in status=OK or status=NOT_FOUND"
-        );
-    }
-    if let Some(on) = args.load.retry.retry_on.as_ref().filter(|on| on.has_statuses) {
-        refuse!(
-            ["retry-on"],
-            "--retry-on {}: the status of a call has a name, as in --retry-on UNAVAILABLE,reset",
-            on.text
         );
     }
     if args.keep_failures.is_some() {
@@ -131,27 +111,18 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// What only calls can have. `beside` are requests that are asked for beside those that stand alone.
-fn check_without_calls<'a>(args: &'a RunArgs, beside: impl Iterator<Item = &'a Request>) -> Result<()> {
+/// What only calls can have.
+fn check_without_calls(args: &RunArgs) -> Result<()> {
     let RequestArgs { expect, stream, .. } = &args.target.request;
-    let own = args.requests.iter().chain(beside).flat_map(|request| request.parts.expect.iter());
+    let own = args.requests.iter().chain(args.beside()).flat_map(|request| request.parts.expect.iter());
     let streams = stream.iter().map(|stream| stream.condition());
     for condition in own.chain(expect).cloned().chain(streams) {
-        match condition {
-            Condition::Events(EventFormat::Messages) => {
-                refuse!(["stream"], "--stream messages is for gRPC: of HTTP, say --stream sse or lines")
-            }
-            Condition::Codes(_) => {
-                refuse!(["expect"], "--expect '{condition}': only gRPC has such a status: write status=200")
-            }
-            _ => {}
+        if condition == Condition::Events(EventFormat::Messages) {
+            refuse!(["stream"], "--stream messages is for gRPC: of HTTP, say --stream sse or lines");
         }
     }
     if let Some(flag) = args.target.grpc.given() {
         refuse!([flag], "--{flag} is for gRPC: write grpc:// or grpcs://");
-    }
-    if let Some(on) = args.load.retry.retry_on.as_ref().filter(|on| on.has_names) {
-        refuse!(["retry-on"], "--retry-on {}: only gRPC has such a status: write 503", on.text);
     }
     Ok(())
 }

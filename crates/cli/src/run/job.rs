@@ -1,12 +1,15 @@
 //! A job in whichever version of HTTP is measured.
 
+use crate::args::redis::RespArg;
 use crate::args::target::TargetArgs;
 use crate::args::web_socket::{MatchArg, MessageType, WebSocketArgs};
+use crate::request::login::Login;
 use crate::request::version::Operations;
+use crate::secrets;
 use std::sync::Arc;
 use std::time::Duration;
 use unblink_artifact::codes::NamedCodes;
-use unblink_artifact::document::{self, WebSocketPlan};
+use unblink_artifact::document::{self, RedisPlan, WebSocketPlan};
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
@@ -20,6 +23,7 @@ use unblink_wire::grpc::Grpc;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
 use unblink_wire::protocol::{Codes, Protocol};
+use unblink_wire::redis::{self, Greeting, Redis, User};
 use unblink_wire::ws::{self, Ws};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
@@ -41,6 +45,7 @@ pub(crate) enum AnyJob {
     Two(Job<Http2>),
     Grpc(Job<Grpc>),
     WebSocket(Job<Ws>),
+    Redis(Job<Redis>),
 }
 
 /// The same expression of a job, whatever its version.
@@ -51,6 +56,7 @@ macro_rules! of_any {
             AnyJob::Two($job) => $what,
             AnyJob::Grpc($job) => $what,
             AnyJob::WebSocket($job) => $what,
+            AnyJob::Redis($job) => $what,
         }
     };
 }
@@ -73,6 +79,21 @@ impl AnyJob {
                 };
                 AnyJob::WebSocket(job(whole, messages, settings, args))
             }
+            Operations::Redis(login, commands) => {
+                let Login { user, database } = login.expect("a run has a request");
+                let user = user.or_else(user_of_environment);
+                // It may come back in an answer that is shown.
+                user.iter().for_each(|user| secrets::note_variable(&user.password));
+                let is_resp3 = args.redis.resp == Some(RespArg::Three);
+                let greeting = Arc::new(Greeting::new(is_resp3, user.as_ref(), database));
+                let depth = args.web_socket.depth.unwrap_or(1);
+                AnyJob::Redis(job(
+                    whole,
+                    commands,
+                    redis::Settings { greeting, is_resp3, limits, depth },
+                    args,
+                ))
+            }
         }
     }
 
@@ -84,7 +105,7 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) => None,
+            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) => None,
         }
     }
 
@@ -103,6 +124,7 @@ impl AnyJob {
             AnyJob::Two(_) => document::Protocol::Http2,
             AnyJob::Grpc(_) => document::Protocol::Grpc,
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
+            AnyJob::Redis(_) => document::Protocol::Redis,
         }
     }
 
@@ -128,26 +150,28 @@ impl AnyJob {
             AnyJob::Two(_) => Http2::VIOLATIONS,
             AnyJob::Grpc(_) => Grpc::VIOLATIONS,
             AnyJob::WebSocket(_) => Ws::VIOLATIONS,
+            AnyJob::Redis(_) => Redis::VIOLATIONS,
         }
     }
 
     /// The names of its answers' codes, where they have names.
     pub(super) fn codes(&self) -> Option<NamedCodes> {
-        let codes = match self {
-            AnyJob::One(_) => Http1::CODES,
-            AnyJob::Two(_) => Http2::CODES,
-            AnyJob::Grpc(_) => Grpc::CODES,
-            AnyJob::WebSocket(_) => Ws::CODES,
+        let (codes, successes) = match self {
+            AnyJob::One(_) => codes_of::<Http1>(),
+            AnyJob::Two(_) => codes_of::<Http2>(),
+            AnyJob::Grpc(_) => codes_of::<Grpc>(),
+            AnyJob::WebSocket(_) => codes_of::<Ws>(),
+            AnyJob::Redis(_) => codes_of::<Redis>(),
         };
         let Codes::Named { protocol, names } = codes else { return None };
         let names = names.iter().copied().map(String::from).collect();
-        Some(NamedCodes { protocol: protocol.to_string(), names })
+        Some(NamedCodes { protocol: protocol.to_string(), names, successes })
     }
 
     /// Streams of HTTP/2 on a connection, as asked for.
     pub(super) fn streams(&self) -> Option<u32> {
         match self {
-            AnyJob::One(_) | AnyJob::WebSocket(_) => None,
+            AnyJob::One(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
             AnyJob::Grpc(job) => Some(job.settings.streams),
         }
@@ -163,6 +187,12 @@ impl AnyJob {
             matching: matching.to_string(),
             is_binary: job.settings.is_binary,
         })
+    }
+
+    /// How commands go to Redis, if they do.
+    pub(super) fn redis(&self) -> Option<RedisPlan> {
+        let AnyJob::Redis(job) = self else { return None };
+        Some(RedisPlan { depth: job.settings.depth, resp: if job.settings.is_resp3 { 3 } else { 2 } })
     }
 
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
@@ -185,6 +215,17 @@ fn http2(limits: Limits, args: &TargetArgs) -> http2::Settings {
     http2::Settings { limits, streams: args.streams.unwrap_or(http2::STREAMS) }
 }
 
+/// The password that the environment has, where the URL has none.
+fn user_of_environment() -> Option<User> {
+    let password = ["REDIS_PASSWORD", "REDISCLI_AUTH"].into_iter().find_map(|name| std::env::var(name).ok());
+    let password = password.filter(|password| !password.is_empty())?;
+    Some(User { name: None, password })
+}
+
+fn codes_of<P: Protocol>() -> (Codes, u16) {
+    (P::CODES, P::SUCCESSES)
+}
+
 fn job<P: Protocol>(
     Whole { plan, targets, values, script, expects }: Whole,
     operations: Vec<P::Request>,
@@ -202,8 +243,13 @@ mod tests {
 
     #[test]
     fn every_violation_is_counted_apart() {
-        for violations in [Http1::VIOLATIONS, Http2::VIOLATIONS] {
-            let last = FailureKind::protocol(violations.len() - 1);
+        let names = |codes| match codes {
+            Codes::Statuses => 0,
+            Codes::Named { names, .. } => names.len(),
+        };
+        let of_redis = Redis::VIOLATIONS.len() + names(Redis::CODES);
+        for kinds in [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len(), Ws::VIOLATIONS.len(), of_redis] {
+            let last = FailureKind::protocol(kinds - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }
         // Behind these, each code but that of success is a kind.

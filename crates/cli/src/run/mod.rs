@@ -2,6 +2,7 @@
 
 mod abort;
 mod asking;
+mod codes;
 pub(crate) mod events;
 mod failures;
 mod grpc;
@@ -12,6 +13,7 @@ mod pool;
 pub(crate) mod preflight;
 mod prepare;
 mod redirected;
+mod redis;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod target_file;

@@ -165,7 +165,8 @@ fn why_unknown(name: &str, known: &Known<'_>) -> Option<String> {
             ));
         }
         [] if parts.called(name).is_some() => return None,
-        [] => format!("no request is called {name:?}"),
+        [] if parts.journeys.is_empty() => format!("no request is called {name:?}"),
+        [] => format!("no request and no journey is called {name:?}"),
         [only] if is_kept_apart => {
             let is_asked = plan.is_none_or(|plan| plan.asks_for(only as u32));
             return (!is_asked).then(|| {
@@ -178,8 +179,9 @@ fn why_unknown(name: &str, known: &Known<'_>) -> Option<String> {
             format!("{n} requests are called {name:?}: give each a name of its own in a plan")
         }
     };
+    // Journeys come first: of many names only the first are said.
     let names = operations.iter().map(|operation| operation.name.clone());
-    let names: Vec<String> = names.chain(parts.all()).collect();
+    let names: Vec<String> = parts.all().chain(names).collect();
     Some(format!("{why}; there are {}", few(&names)))
 }
 

@@ -6,9 +6,9 @@ use super::objectives::Asked;
 use super::pool::{AUTO_CONNECTIONS_MAX, pool};
 use super::requests::{Requests, requests};
 use super::setup;
-use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
+use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{events, failures, grpc, objectives, watch};
+use super::{codes, events, failures, grpc, objectives, redis, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -64,6 +64,8 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_web_socket(args)?;
     grpc::check(args)?;
+    redis::check(args)?;
+    codes::check(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
     let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits, Guard::read()?)?;
@@ -102,6 +104,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.limited_by = limited_by;
         connections.streams = job.streams();
         connections.web_socket = job.web_socket(&args.target.web_socket);
+        connections.redis = job.redis();
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
@@ -148,14 +151,13 @@ pub(crate) struct Planned {
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_web_socket(args)?;
     grpc::check(args)?;
-    if grpc::is_over_grpc(args) {
-        grpc::check_with_files(args)?;
-    } else {
-        check_streams(&args.target)?;
-    }
-    if is_over_ws(args) {
-        // What WebSockets alone refuse.
-        requests(args, Version::WebSocket)?;
+    redis::check(args)?;
+    codes::check(args)?;
+    match args.other_than_http() {
+        None => check_streams(&args.target)?,
+        Some(Version::Grpc) => grpc::check_with_files(args)?,
+        // What it alone refuses.
+        Some(version) => drop(requests(args, version)?),
     }
     if args.target.http.stated() == Some(Version::Two) {
         // What HTTP/2 alone refuses.

@@ -3,9 +3,9 @@
 
 use super::{redirected, target_file};
 use crate::args::run::RunArgs;
-use crate::aside::Aside;
 use crate::errors::refused;
 use crate::journey::Journey;
+use crate::replay;
 use crate::request::grpc::types::Types;
 use crate::request::grpc::{self, Call};
 use crate::request::share::{self, Share};
@@ -13,7 +13,6 @@ use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
 use crate::script::Source;
-use crate::{replay, secrets};
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -172,13 +171,15 @@ impl Gathering {
         found.idempotent.push(is_idempotent);
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
-                target.name = self.names.told_apart(target.name, &request.url.target);
+                target.name = self.names.told_apart(target.name, &request.asked());
                 self.unnamed.push(found.targets.len());
             }
             found.targets.push(target);
-            let path = secrets::mask_path_of(&Aside::of(&request.url_text)?.text);
-            found.numbered.push(harmless::replaced(&format!("{} {path}", request.method())));
-            found.asked.push(format!("{} {}", request.method(), request.url.target));
+            found.numbered.push(harmless::replaced(&request.numbered()?));
+            found.asked.push(match request.url.origin.is_redis() {
+                true => request.method().to_string(),
+                false => format!("{} {}", request.method(), request.url.target),
+            });
         } else {
             found.beyond = Some(TargetsBeyond::add(found.beyond.take(), &target));
         }

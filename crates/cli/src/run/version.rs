@@ -27,20 +27,21 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The requests, in the version that is measured, and the ways to their origins, as far as `guard` lets them go there.
 pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(Requests, Ways)> {
     let guard = Arc::new(guard);
-    if grpc::is_over_grpc(args) {
-        return grpc::agreed(args, limits, &guard);
-    }
-    if is_over_ws(args) {
-        let requests = requests(args, Version::WebSocket)?;
-        let ways = ways(args, Version::WebSocket, &requests.origins, limits, &guard)?;
-        return Ok((requests, ways));
+    match args.other_than_http() {
+        None => {}
+        Some(Version::Grpc) => return grpc::agreed(args, limits, &guard),
+        Some(version) => {
+            let requests = requests(args, version)?;
+            let ways = ways(args, version, &requests.origins, limits, &guard)?;
+            return Ok((requests, ways));
+        }
     }
     check_streams(&args.target)?;
     let way = |requests: &Requests, version| {
         if !args.target.as_text && requests.origins.iter().any(|origin| origin.speaks != Speaks::Http) {
             refuse!(
                 ["targets"],
-                "a file of targets can't ask over WebSockets or gRPC: list the messages in a plan"
+                "a file of targets can't ask over WebSockets or gRPC, nor ask Redis: list what it asks in a plan"
             );
         }
         ways(args, version, &requests.origins, limits, &guard).map_err(|error| at_sign(error, requests))
@@ -71,16 +72,9 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(R
     Ok((in_two, ways))
 }
 
-/// What is measured goes over WebSockets, and is not merely to be shown as text.
-pub(super) fn is_over_ws(args: &RunArgs) -> bool {
-    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws())
-}
-
 /// Flags that are for WebSockets or for HTTP, and what WebSockets can't do.
 pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
-    let steps = args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
-    let setup = args.setup.iter().map(|one| &one.request);
-    if steps.chain(setup).any(|request| request.url.origin.is_ws()) {
+    if args.beside().any(|request| request.url.origin.is_ws()) {
         refuse!(
             ["url"],
             "a step of a journey or of [[setup]] can't go over a WebSocket: only [[requests]] can"
@@ -131,12 +125,24 @@ fn check_named(request: &Request, target: &TargetArgs, path: &str) -> Result<()>
     }
     let Some(body) = parts.body else { return Ok(()) };
     let Ok(text) = std::str::from_utf8(&body) else { return Ok(()) };
-    // Whatever is filled in: a number stands well in a text, and by itself.
-    let Ok(text) = template::filled_with(text, "1") else { return Ok(()) };
     let Some(Matching::Name(finder)) = target.web_socket.matching.as_ref().map(MatchArg::matching) else {
         return Ok(());
     };
-    if !finder.find(text.as_bytes(), &mut Vec::new()) {
+    // Whatever is filled in: a number stands well in a text, and by itself.
+    let named = |value: &str| {
+        let filled = template::filled_with(text, value).ok()?;
+        let mut name = Vec::new();
+        Some(finder.find(filled.as_bytes(), &mut name).then_some(name))
+    };
+    let (Some(one), Some(other)) = (named("1"), named("2")) else { return Ok(()) };
+    if one.is_some() && one == other {
+        refuse!(
+            ["match"],
+            "--match '{path}': all messages of a request have the same value there, so that any answer would match each of \
+             them: let it differ, such as {{\"id\":\"{{{{index}}}}\"}}"
+        );
+    }
+    if one.is_none() {
         refuse!(
             ["match"],
             "--match '{path}': a message of this run has no such value, so that no answer could be found for it: put one \

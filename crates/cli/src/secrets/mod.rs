@@ -10,7 +10,7 @@ pub(crate) use known::{Known, is_secret_name, note_variable};
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
 use unblink_workload::answer::Condition;
-pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by};
+pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by, percent_decoded};
 pub(crate) use wrong_url::mask_wrong_url;
 
 /// What stands in a secret's place.
@@ -40,17 +40,12 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     let mut out = Vec::new();
     let mut flag = String::new();
     for arg in args {
-        let masked = match flag.as_str() {
-            "--header" => mask_header(&arg),
-            "--body" | "--data" | "--message" | "--script-arg" => mask_body(&arg),
-            "--" => mask_body(&arg),
-            "--expect" => mask_expectation(&arg),
-            "--slo" | "--abort-on" => mask_objective(&arg),
-            "--request" => mask_request(&arg),
-            "--let" => mask_let(&arg),
+        let masked = match mask_of(&flag) {
+            Some(mask) => mask(&arg),
+            None if flag == "--" => mask_body(&arg),
             // -H, also at the end of other short flags: the value is the next argument.
-            flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
-            _ => mask_argument(&arg),
+            None if flag.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
+            None => mask_argument(&arg),
         };
         // Whatever follows is for a script.
         if flag != "--" {
@@ -61,32 +56,24 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     out
 }
 
+/// How the value of `flag` is masked, if it may hold secrets.
+fn mask_of(flag: &str) -> Option<fn(&str) -> String> {
+    Some(match flag {
+        "--header" => mask_header,
+        "--body" | "--data" | "--message" | "--command" | "--script-arg" => mask_body,
+        "--expect" => mask_expectation,
+        "--slo" | "--abort-on" => mask_objective,
+        "--request" => mask_request,
+        "--let" => mask_let,
+        _ => return None,
+    })
+}
+
 fn mask_argument(arg: &str) -> String {
-    if let Some(value) = arg.strip_prefix("--header=") {
-        return format!("--header={}", mask_header(value));
-    }
-    if let Some(value) = arg.strip_prefix("--body=") {
-        return format!("--body={}", mask_body(value));
-    }
-    if let Some(value) = arg.strip_prefix("--message=") {
-        return format!("--message={}", mask_body(value));
-    }
-    if let Some(value) = arg.strip_prefix("--expect=") {
-        return format!("--expect={}", mask_expectation(value));
-    }
-    if let Some(value) = arg.strip_prefix("--request=") {
-        return format!("--request={}", mask_request(value));
-    }
-    if let Some(value) = arg.strip_prefix("--let=") {
-        return format!("--let={}", mask_let(value));
-    }
-    if let Some(value) = arg.strip_prefix("--script-arg=") {
-        return format!("--script-arg={}", mask_body(value));
-    }
-    for flag in ["--slo=", "--abort-on="] {
-        if let Some(value) = arg.strip_prefix(flag) {
-            return format!("{flag}{}", mask_objective(value));
-        }
+    if let Some((flag, value)) = arg.split_once('=')
+        && let Some(mask) = mask_of(flag)
+    {
+        return format!("{flag}={}", mask(value));
     }
     // -HName: value, also behind other short flags: clap takes all of it as the value.
     let inline = arg.split_once('H').filter(|(flags, value)| is_short_flags(flags) && !value.is_empty());
@@ -100,12 +87,21 @@ fn is_short_flags(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| c == 'k' || c == 'q'))
 }
 
-/// A request in a line, such as `80% POST /orders @order.json`. A word that is none of these may be anything.
+/// A request in a line, such as `80% POST /orders @order.json`. A word that is none of these may be anything; and behind the
+/// name of a command of Redis, every word may.
 fn mask_request(line: &str) -> String {
-    let mask = |word: &str| match word {
-        _ if word.contains("://") => mask_url(word),
-        _ if word.starts_with('/') => mask_path_of(&format!("http://h{word}")),
-        _ if word.starts_with('@') || word.bytes().all(|b| b.is_ascii_uppercase()) => word.to_string(),
+    let (mut is_named, mut has_address) = (false, false);
+    let mut mask = |word: &str| match word {
+        _ if word.contains("://") || word.starts_with('/') => {
+            has_address = true;
+            if word.starts_with('/') { mask_path_of(&format!("http://h{word}")) } else { mask_url(word) }
+        }
+        _ if word.starts_with('@') && has_address => word.to_string(),
+        _ if is_named => MASK.to_string(),
+        _ if word.bytes().all(|b| b.is_ascii_uppercase()) => {
+            is_named = true;
+            word.to_string()
+        }
         _ if word.bytes().all(|b| b.is_ascii_digit() || b".%".contains(&b)) => word.to_string(),
         _ => MASK.to_string(),
     };
@@ -207,6 +203,10 @@ mod tests {
             "--data",
             "token=s3cret",
             "--body=s3cret",
+            "--data=s3cret",
+            "--message=s3cret",
+            "--command=GET s3cret",
+            "--script-arg=s3cret",
             "--expect",
             "contains=s3cret",
             "--expect=contains=s3cret",

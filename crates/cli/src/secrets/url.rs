@@ -160,14 +160,16 @@ fn parameter(text: &str, mask: &mut dyn FnMut(&str, &str) -> String) -> String {
     };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-,".contains(c);
     let is_short = value.len() <= HARMLESS_VALUE_MAX && value.chars().all(is_plain);
-    match is_short && HARMLESS_PARAMETERS.contains(&decoded(name).to_ascii_lowercase().as_str()) {
+    // What is not UTF-8 is on no list.
+    let plain_name = percent_decoded(name).unwrap_or_default().to_ascii_lowercase();
+    match is_short && HARMLESS_PARAMETERS.contains(&plain_name.as_str()) {
         true => text.to_string(),
         false => format!("{name}={}", mask(name, value)),
     }
 }
 
-/// Percent-decoded; what is not UTF-8 then is on no list.
-fn decoded(name: &str) -> String {
+/// Percent-decoded, if that is UTF-8.
+pub(crate) fn percent_decoded(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -176,7 +178,7 @@ fn decoded(name: &str) -> String {
         bytes.push(code.unwrap_or(*first));
         rest = &tail[if code.is_some() { 2 } else { 0 }..];
     }
-    String::from_utf8(bytes).unwrap_or_default()
+    String::from_utf8(bytes).ok()
 }
 
 /// A URL, or its path and query, as it may be seen.

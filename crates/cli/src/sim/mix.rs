@@ -46,13 +46,18 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Only what `wanted` says.
+    pub(crate) fn wanted(wanted: Wanted) -> Asked {
+        Asked { wanted, ..Asked::default() }
+    }
+
     pub(super) fn of(args: &SimArgs) -> Result<Asked> {
         let requests = match (args.load.replay.read(args.load.seed)?, args.journeys.is_empty()) {
             (Some(replay), _) => listed(Default::default(), &replayed(args, &replay)?)?,
             (None, true) => listed(Default::default(), &args.requests)?,
             (None, false) => None,
         };
-        let wanted = Wanted::of(args)?;
+        let wanted = Wanted::of(&args.requests, &args.journeys, args.under_way.journeys_max)?;
         let mut asked = Asked { requests, wanted, order: args.order, ..Asked::default() };
         for (number, text) in args.service.iter().enumerate() {
             let (given, service, words) = server::service_of(number, text)?;

@@ -4,7 +4,7 @@ mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
 pub(crate) mod server;
-mod wanted;
+pub(crate) mod wanted;
 mod words;
 
 use crate::args::load::LoadArgs;

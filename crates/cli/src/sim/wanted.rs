@@ -1,21 +1,21 @@
 //! What a simulated server is asked for, where a plan has journeys.
 
 use crate::args::load::LoadArgs;
-use crate::args::sim::SimArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
 use crate::journey::{self, Journey};
+use crate::request::Request;
 use crate::request::share::{self, Share};
 use anyhow::Result;
-use unblink_artifact::document::{OperationPlan, Target};
+use unblink_artifact::document::{JourneyPlan, OperationPlan, Target};
 use unblink_artifact::header::RunHeader;
 use unblink_core::mix::Mix;
 
 /// Requests that stand alone, and journeys. Without journeys a simulated server is asked for one thing only.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// Of the operations: of requests that stand alone, then of steps. None without journeys.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     plain: usize,
     journeys: Vec<Journey>,
     weights: Option<Vec<u32>>,
@@ -23,24 +23,24 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(args: &SimArgs) -> Result<Wanted> {
-        let SimArgs { requests, journeys, under_way, .. } = args;
+    /// `requests` stand beside `journeys`, of which so many may be under way.
+    pub(crate) fn of(requests: &[Request], journeys: &[Journey], under_way_max: u16) -> Result<Wanted> {
         if journeys.is_empty() {
             return Ok(Wanted::default());
         }
-        let steps = journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
+        let steps = journey::requests(journeys);
         let shares = requests.iter().map(|request| request.share);
         let shares: Vec<Option<Share>> = shares.chain(journeys.iter().map(|journey| journey.share)).collect();
         Ok(Wanted {
             names: requests.iter().chain(steps).map(|request| request.target().name).collect(),
             plain: requests.len(),
-            journeys: journeys.clone(),
+            journeys: journeys.to_vec(),
             weights: share::weights(&shares)?,
-            under_way_max: under_way.journeys_max,
+            under_way_max,
         })
     }
 
-    pub(super) fn mix(&self, seed: u64) -> Mix {
+    pub(crate) fn mix(&self, seed: u64) -> Mix {
         if self.journeys.is_empty() {
             return Mix::default();
         }
@@ -78,8 +78,14 @@ impl Wanted {
         header.operations = self.names.iter().enumerate().map(named).collect();
         header.targets =
             self.names.iter().map(|name| Target { name: name.clone(), ..target.clone() }).collect();
-        let steps = self.names[self.plain..].iter().map(String::as_str);
+        header.journeys = self.described();
+    }
+
+    /// The journeys as a document has them.
+    pub(crate) fn described(&self) -> Vec<JourneyPlan> {
+        let parts: Vec<f64> = self.weights.iter().flat_map(|weights| share::parts(weights)).collect();
+        let steps = self.names.iter().skip(self.plain).map(String::as_str);
         let shares = parts.iter().skip(self.plain).copied();
-        header.journeys = journey::describe(&self.journeys, self.under_way_max, steps, &[], shares);
+        journey::describe(&self.journeys, self.under_way_max, steps, &[], shares)
     }
 }

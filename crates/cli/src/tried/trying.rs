@@ -7,8 +7,8 @@ use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
 use crate::shown::{self, awaited, captures, drawn, expected};
 use std::time::Duration;
-use unblink_artifact::document::Protocol;
-use unblink_artifact::tried::{TriedOutcome, TriedRequest};
+use unblink_artifact::document::{Protocol, Scheme};
+use unblink_artifact::tried::{TriedMessage, TriedOutcome, TriedRequest};
 use unblink_core::journey::Paths;
 use unblink_core::record::Then;
 use unblink_engine::job::Job;
@@ -16,6 +16,7 @@ use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run
 use unblink_engine::setup::Setup;
 use unblink_engine::walk::Walk;
 use unblink_wire::http1::Http1;
+use unblink_wire::redis;
 use unblink_workload::answer::Captured;
 use unblink_workload::{Composition, Values};
 
@@ -211,7 +212,16 @@ impl Trying<'_> {
         }
         // What is drawn tells of secrets, which the request has, too.
         let drawn = drawn(job, &ask.arrival, &mut self.known);
-        TriedRequest { drawn, sent: Some(shown::request(&sent, &mut self.known)), ..told }
+        TriedRequest { drawn, sent: Some(self.shown_request(&sent)), ..told }
+    }
+
+    /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis and a message of a WebSocket are the body.
+    fn shown_request(&mut self, as_text: &[u8]) -> TriedMessage {
+        match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
+            Some(Scheme::Redis | Scheme::Rediss) => shown::command(as_text, &self.known),
+            Some(Scheme::Ws | Scheme::Wss) => shown::message(as_text, &mut self.known),
+            _ => shown::request(as_text, &mut self.known),
+        }
     }
 
     /// What was taken from an answer is shown nowhere. Cookies are told by the headers that they stand in.
@@ -246,10 +256,13 @@ impl Trying<'_> {
         let drawn = drawn(job, &ask.arrival, &mut self.known);
         // The very bytes, if they are text and were written.
         let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
-        let sent = shown::request(if is_text { &tried.sent } else { as_text }, &mut self.known);
+        let sent = self.shown_request(if is_text { &tried.sent } else { as_text });
         let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
-        let is_message = self.sent.job.protocol() == Protocol::WebSocket;
-        let head = if is_message && tried.reply.is_some() { &b"message"[..] } else { &tried.head };
+        let head = match (self.sent.job.protocol(), tried.reply) {
+            (Protocol::WebSocket, Some(_)) => &b"message"[..],
+            (Protocol::Redis, Some(reply)) => redis::code_name(reply.code).as_bytes(),
+            _ => &tried.head,
+        };
         // [[setup]] has a job of its own.
         let is_of_load = std::ptr::eq(job, self.shown);
         let expects = if is_of_load { self.sent.job.expects() } else { &job.expects };
@@ -314,6 +327,9 @@ fn notes(job: &Job<Http1>, ask: &Ask) -> Vec<String> {
     }
     if values.traces(ask.arrival.operation) {
         notes.push("{{traceparent}} names another trace in each run".into());
+    }
+    if values.goes_by_inserts(ask.arrival.operation) {
+        notes.push("it follows the inserts that have ended, which the run knows: here none has".into());
     }
     if values.draws_anew(ask.arrival.operation) {
         notes.push("{{uuid}} is another in each run, because no --seed is given".into());

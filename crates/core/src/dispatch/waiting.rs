@@ -71,6 +71,35 @@ impl<L: Load> Dispatch<L> {
         ages.add_like(&sample, left);
     }
 
+    /// Up to this time every arrival has ended that asks for an operation of which `concerns` is true. A bounded look, so it may be
+    /// earlier than need be: of what waits the oldest stands for all, and of what is under way only the oldest are looked at.
+    pub fn ended_until(&self, now: Instant, concerns: impl Fn(u32) -> bool) -> Instant {
+        // What follows an answer is intended after it. While none is awaited, nothing is intended before what is due next.
+        let due = self.load.as_ref().and_then(|load| load.next_due());
+        let next = due.filter(|due| *due <= now || !self.awaits_answers()).unwrap_or(now);
+        let waiting = self
+            .load
+            .iter()
+            .flat_map(|load| (0..self.lanes.len()).filter_map(|origin| Some(load.oldest(origin)?.intended)));
+        let again = self.retrying.iter().flat_map(|retrying| retrying.all());
+        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(again);
+        let again = again.filter(|flight| concerns(flight.arrival.operation));
+        let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
+        let under_way = lists.filter_map(|list| {
+            let (mut slot, mut last) = (list.head, None);
+            for _ in 0..FLIGHTS_MAX {
+                last = Some(self.intended(slot)?);
+                if concerns(self.flights[slot].flight.arrival.operation) {
+                    break;
+                }
+                slot = self.flights.next(list, slot);
+            }
+            last
+        });
+        let all = waiting.chain(again.map(|flight| flight.arrival.intended)).chain(under_way);
+        all.fold(next, Instant::min)
+    }
+
     fn intended(&self, slot: u32) -> Option<Instant> {
         if slot == NONE { None } else { self.flights[slot].intended() }
     }

@@ -82,6 +82,24 @@ fn the_drain_waits_for_the_longest_journey() {
     assert_eq!(paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)), Nanos::from_secs(5 + 2 * 7));
 }
 
+/// Nobody thinks before the first request, one to three follow, and a lognormal time has a mean above its median.
+#[test]
+fn thinking_is_foreseen_on_average() {
+    let repeated = StepSpec { think: Think::Constant(Nanos::from_secs(2)), repeat: (2, 4), ..StepSpec::ONCE };
+    let median = Nanos::from_secs(4);
+    let think = Think::LogNormal { median, sigma_milli: 1_000 };
+    let skipped = StepSpec { think, chance: 5_000, exit: 5_000, ..StepSpec::ONCE };
+    let last = StepSpec { think: Think::Exponential(Nanos::from_secs(1)), ..StepSpec::ONCE };
+    let paths = paths(vec![repeated, skipped, last]);
+    let expected = 2.0 * 2.0 + 0.5 * 4.0 * 0.5f64.exp() + 0.75;
+    assert!((paths.thinking_s(0) - expected).abs() < 1e-9, "{}", paths.thinking_s(0));
+    // Three requests, half of one, and three quarters of one; a request that stands alone is one.
+    assert!((paths.requests_mean(0) - 4.25).abs() < 1e-12);
+    let stand_alone = paths.plain();
+    let weights: Vec<u32> = (0..=stand_alone).map(|entry| if entry < stand_alone { 0 } else { 1 }).collect();
+    assert!((paths.requests_per_arrival(Some(&weights)) - 4.25).abs() < 1e-12);
+}
+
 /// Of the journeys, 30 % take the second step, of whom 20 % leave behind it; the rest asks at most five times.
 #[test]
 fn requests_are_counted_as_they_are_expected_at_the_most() {

@@ -88,6 +88,18 @@ impl Think {
         }
     }
 
+    /// Its mean, in seconds.
+    pub(super) fn mean_s(self, times: &[Arc<Times>]) -> f64 {
+        match self {
+            Think::OneOf(number) => times[usize::from(number)].mean_s(),
+            Think::Constant(time) | Think::Exponential(time) => time.as_secs_f64(),
+            Think::LogNormal { median, sigma_milli } => {
+                let sigma = f64::from(sigma_milli) / 1e3;
+                median.as_secs_f64() * libm::exp(sigma * sigma / 2.0)
+            }
+        }
+    }
+
     /// One time in a thousand is longer.
     pub(super) fn longest_but_one_in_1000(self, times: &[Arc<Times>]) -> Nanos {
         /// 99.9 % of a standard normal distribution lie below.

@@ -185,15 +185,7 @@ fn check_sum(parts: &[OpenPart], cap: Rate) -> Result<(), PlanError> {
 /// The cap is on requests: an arrival that is a journey is several of them.
 pub(super) fn check_journeys(parts: &[OpenPart], paths: &Paths, spec: &PlanSpec) -> Result<(), PlanError> {
     let Some(cap) = spec.rate_cap else { return Ok(()) };
-    let weight = |entry: usize| {
-        let weights = spec.mix.weights.as_ref();
-        weights.and_then(|all| all.get(entry)).map_or(1.0, |&weight| f64::from(weight))
-    };
-    let requests = |entry: usize| entry.checked_sub(paths.plain()).map_or(1.0, |n| paths.requests_mean(n));
-    let (all, sum) = (0..paths.entries())
-        .fold((0.0, 0.0), |(all, sum), entry| (all + weight(entry) * requests(entry), sum + weight(entry)));
-    let highest_per_s = highest_together(parts);
-    let requests_per_s = highest_per_s * all / sum;
+    let requests_per_s = highest_together(parts) * paths.requests_per_arrival(spec.mix.weights.as_deref());
     if requests_per_s > cap.as_per_s() * (1.0 + 1e-9) {
         return Err(PlanError::JourneysAboveCap { requests_per_s, cap });
     }

@@ -207,7 +207,9 @@ impl Hearing {
         let until = expect.until.as_deref();
         let is_awaited = until.is_none_or(|until| {
             let by_status = until.allows_status(reply.code) != Some(false);
-            by_status && heard.head_is_awaited && until.allows_size(reply.body_bytes)
+            // A head that no condition asks about is not looked at.
+            let by_head = heard.head_is_awaited || !until.reads_head();
+            by_status && by_head && until.allows_size(reply.body_bytes)
         });
         let missed = |why: Option<Missed>| why.map_or(Ok(true), |why| Err(kind_of_missed(why)));
         if !heard.is_collected(expect) {

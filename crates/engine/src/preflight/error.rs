@@ -35,7 +35,7 @@ pub enum PreflightError {
         hint: String,
     },
     /// Not the protocol, or not well-formed.
-    #[error("{address} {}: {explanation}{}{hint}", plaint(*violation, protocol), quoted(first_line))]
+    #[error("{address} {}: {explanation}{}{hint}", plaint(*violation, protocol, *is_refusal), quoted(first_line))]
     Protocol {
         /// The address tried.
         address: String,
@@ -43,6 +43,8 @@ pub enum PreflightError {
         protocol: &'static str,
         /// What is wrong.
         violation: Violation,
+        /// The target speaks the protocol, and refuses.
+        is_refusal: bool,
         /// The same in the protocol's words.
         explanation: String,
         /// The first line of what the target sent.
@@ -67,8 +69,9 @@ impl PreflightError {
     }
 }
 
-fn plaint(violation: Violation, protocol: &str) -> String {
+fn plaint(violation: Violation, protocol: &str, is_refusal: bool) -> String {
     match violation {
+        _ if is_refusal => "refuses the connection".to_string(),
         Violation::TooLarge => "answers with too much".to_string(),
         Violation::ClosedEarly => "gave no whole answer".to_string(),
         Violation::Malformed(_) => format!("does not answer in well-formed {protocol}"),

@@ -1,6 +1,7 @@
 //! Calls of gRPC, and a server that answers them.
 
 use super::job_of;
+use super::together::FirstTogether;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use unblink_core::dispatch::Pool;
@@ -24,7 +25,7 @@ pub(crate) fn responder_in_calls() -> SocketAddr {
         stream.set_nodelay(true).expect("an option");
         stream.read_exact(&mut [0; 24]).expect("the preface");
         stream.write_all(b"\0\0\0\x04\0\0\0\0\0").expect("settings");
-        let mut header = [0; 9];
+        let (mut header, mut first) = ([0; 9], FirstTogether::default());
         while stream.read_exact(&mut header).is_ok() {
             let [a, b, c, kind, _, id @ ..] = header;
             let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
@@ -38,7 +39,7 @@ pub(crate) fn responder_in_calls() -> SocketAddr {
             let end = [&[0, 0, 15, 1, 5][..], &id, b"\0\x0bgrpc-status\x010"].concat();
             // There is room for as much again.
             let window = [&[0, 0, 4, 8, 0, 0, 0, 0, 0][..], &(payload.len() as u32).to_be_bytes()].concat();
-            if stream.write_all(&[window, head, body, end].concat()).is_err() {
+            if first.answer(&mut stream, &[window, head, body, end].concat()).is_err() {
                 return;
             }
         }

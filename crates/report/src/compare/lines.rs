@@ -1,29 +1,45 @@
 //! The lines of a comparison: a figure of both sides, and its change.
 
-use crate::block::{Align, Block, Paint, Section, Table, dim};
+use crate::block::{Align, Block, Paint, Section, Span, Table, dim};
 use crate::format::{self, Bound};
 use unblink_artifact::compare::{CompareDocument, Line, Quantity};
 
 /// Every line of both sides, the one that decides standing out; `about` says what the last columns hold.
 pub(super) fn side_by_side(doc: &CompareDocument, about: String) -> Option<Section> {
-    let head = ["", "baseline", "candidate", "change", "95\u{a0}% interval"].map(dim).to_vec();
-    let row = |line: &Line| {
-        let (paint, mark) = if line.decides { (Paint::Bold, "▸ ") } else { (Paint::Plain, "  ") };
-        let name = format!("{mark}{}", name(line));
-        [name, value(line, false), value(line, true), change(line), interval(line)]
-            .map(|text| (paint, text))
-            .to_vec()
-    };
-    let right = Align::Right;
-    let align = vec![Align::Left, right, right, right, right];
-    let table = Table { head, align, rows: doc.lines.iter().map(row).collect() };
     let about = Block::Line(Paint::Dim, format!("{about}."));
     (!doc.lines.is_empty()).then(|| Section {
         class: "wide-block sides",
         name: "Side by side",
         note: String::new(),
-        blocks: vec![Block::Table(table), about],
+        blocks: vec![table("", &doc.lines), about],
     })
+}
+
+/// The lines of every journey.
+pub(super) fn journeys(doc: &CompareDocument) -> Option<Section> {
+    let tables = doc.journeys.iter().map(|journey| table(&journey.name, &journey.lines));
+    (!doc.journeys.is_empty()).then(|| Section {
+        class: "wide-block sides",
+        name: "Journeys",
+        note: "by journey time, from the intended start to the end of the last step; they decide nothing"
+            .into(),
+        blocks: tables.collect(),
+    })
+}
+
+fn table(name: &str, lines: &[Line]) -> Block {
+    let head = [name, "baseline", "candidate", "change", "95\u{a0}% interval"].map(dim).to_vec();
+    let right = Align::Right;
+    let align = vec![Align::Left, right, right, right, right];
+    Block::Table(Table { head, align, rows: lines.iter().map(row).collect() })
+}
+
+fn row(line: &Line) -> Vec<Span> {
+    let (paint, mark) = if line.decides { (Paint::Bold, "▸ ") } else { (Paint::Plain, "  ") };
+    let name = format!("{mark}{}", name(line));
+    [name, value(line, false), value(line, true), change(line), interval(line)]
+        .map(|text| (paint, text))
+        .to_vec()
 }
 
 /// A line's name.

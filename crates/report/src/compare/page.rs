@@ -35,15 +35,15 @@ pub(super) fn render(doc: &CompareDocument) -> String {
             escape(&words::runs(side))
         );
     }
-    let alone =
-        doc.rule.request.as_ref().map(|name| format!(" · the arrivals of {name} alone")).unwrap_or_default();
+    let alone = doc.rule.request.as_ref().map(|name| format!(" · {name} alone")).unwrap_or_default();
     let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.plan.summary), escape(&alone));
     verdict(out, doc);
     let picture = super::picture(doc);
     page.pictures(std::iter::once(&picture).chain(&super::runs::pictures(doc)), "compare");
     let side_by_side = lines::side_by_side(doc, words::about_intervals(doc));
     let sides = [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)];
-    page.tables(side_by_side.into_iter().chain(sides.map(|(name, side)| runs(doc, name, side))));
+    let side_by_side = side_by_side.into_iter().chain(lines::journeys(doc));
+    page.tables(side_by_side.chain(sides.map(|(name, side)| runs(doc, name, side))));
     let made = format!("<p>Made by {}. ", html::tool(&doc.tool));
     let holds = format!("The page holds its whole document ({}) as JSON.</p>", escape(&doc.schema));
     page.finish_with(&doc.command, &(made + &holds))

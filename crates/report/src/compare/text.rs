@@ -23,10 +23,14 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     }
     screen.labelled(Paint::Bold, "load     ", &doc.plan.summary);
     if let Some(name) = &doc.rule.request {
-        screen.labelled(Paint::Bold, "request  ", &format!("{name}, its arrivals alone"));
+        screen.labelled(Paint::Bold, "of       ", &format!("{name} alone"));
     }
     if let Some(section) = lines::side_by_side(doc, words::about_intervals(doc)) {
         screen.blank();
+        section.blocks.iter().for_each(|block| screen.block(block));
+    }
+    if let Some(section) = lines::journeys(doc) {
+        screen.heading(section.name, &section.note);
         section.blocks.iter().for_each(|block| screen.block(block));
     }
     let notes = words::notes(doc);

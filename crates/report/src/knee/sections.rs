@@ -17,6 +17,9 @@ pub(super) fn all(doc: &KneeDocument, room: Room) -> Vec<Section> {
 fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
     let is_page = room == Room::Page;
     let note = match doc.capacity_per_s {
+        _ if doc.header.question.has_journeys => {
+            "by rate of arrivals; ok/s, mean and in flight are of requests"
+        }
         _ if is_page => "by rate",
         Some(_) => "by rate; mean beside 1/(µ − λ), the simplest queue of this capacity",
         None => "by rate; µ of 1/(µ − λ) is only known after overload",

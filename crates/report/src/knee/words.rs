@@ -231,8 +231,9 @@ pub(super) fn evidence(doc: &KneeDocument) -> Option<String> {
     let percentile = format::quantile_label(doc.header.question.quantile);
     let is_above = held.percentile_ns.is_some_and(|ns| ns > doc.header.question.limit_ns);
     let border = if is_above { " At the border it lies above the limit half of the time." } else { "" };
+    let what = if doc.header.question.has_journeys { "the requests" } else { "what was" };
     Some(format!(
-        "Held for {} at {}: {percentile} {}, {} of what was offered delivered.{border}",
+        "Held for {} at {}: {percentile} {}, {} of {what} offered delivered.{border}",
         format::moment(held.measured_ns),
         format::rate(rate(held)),
         value_and_interval(held),
@@ -286,16 +287,18 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
         all.push(("Safe band", format!("{}–{}", whole(low), format::rate(high)), means));
     }
     if let Some(capacity) = doc.capacity_per_s {
-        all.push(("Most delivered", format::rate(capacity), "µ in 1/(µ − λ)".into()));
+        let what = if doc.header.question.has_journeys { "requests; " } else { "" };
+        all.push(("Most delivered", format::rate(capacity), format!("{what}µ in 1/(µ − λ)")));
     }
     match doc.collapse {
         Some(c) => all.push((
             "Collapse",
             format!("−{}", format::percent(1.0 - c.least_per_s / c.best_per_s)),
             format!(
-                "at {} offered only {} was delivered: overload costs work; shed load before it",
+                "at {} offered only {}{} was delivered: overload costs work; shed load before it",
                 format::rate(c.least_offered_per_s),
-                format::rate(c.least_per_s)
+                format::rate(c.least_per_s),
+                if doc.header.question.has_journeys { " of requests" } else { "" }
             ),
         )),
         None if behind(doc).next().is_some() => {

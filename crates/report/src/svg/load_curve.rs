@@ -29,9 +29,16 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
             Some(answer) => format!("The objective is met up to {}", format::rate(answer.rate_per_s)),
             None => format!("{label} over offered load"),
         },
-        plotted: format!(
-            "{label} of response time with its 95\u{a0}% interval, and the mean, over offered load."
-        ),
+        plotted: match &doc.header.question.operation {
+            Some(name) if doc.header.question.has_journeys => format!(
+                "{label} of {name} with its 95\u{a0}% interval, and the mean response time of requests, over offered load."
+            ),
+            _ => {
+                format!(
+                    "{label} of response time with its 95\u{a0}% interval, and the mean, over offered load."
+                )
+            }
+        },
     };
     let dots = [("dot good", "good"), ("dot undecided", "undecided"), ("dot failure", "not good")];
     let decided = doc.answer.and_then(|answer| answer.missed_from_per_s);
@@ -43,8 +50,8 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
     let mut times = vec![("response", "the percentile"), ("service", "mean")];
     times.extend(doc.capacity_per_s.map(|_| ("truth", "1/(µ−λ), mean of the simplest queue")));
     times.extend(dots.iter().chain(&bands));
-    let mut throughputs = vec![("truth", "all that is offered")];
-    throughputs.extend(dots.iter().chain(&bands));
+    let offered = (!doc.header.question.has_journeys).then_some(("truth", "all that is offered"));
+    let throughputs = offered.iter().chain(&dots).chain(&bands).copied().collect();
     vec![
         full("latency", "knee", latency, times, |canvas| draw_latency(canvas, doc)),
         full("throughput", "knee", throughput, throughputs, |canvas| draw_throughput(canvas, doc)),
@@ -104,10 +111,20 @@ fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     let x = Scale::linear((0.0, highest * 1.04), (plot.left, plot.right));
     let y = Scale::linear((0.0, most * 1.15), (plot.bottom, plot.top));
     bands(canvas, doc, &plot, &x);
-    value_axis(canvas, &plot, &y, "delivered per second", |v| format::count(v.round() as u64));
-    rate_axis_below(canvas, &plot, &x, "offered per second");
-    let end = highest.min(most * 1.15);
-    canvas.path("line truth", &polyline([Some((x.at(0.0), y.at(0.0))), Some((x.at(end), y.at(end)))]));
+    let has_journeys = doc.header.question.has_journeys;
+    let delivered = if has_journeys { "requests delivered per second" } else { "delivered per second" };
+    value_axis(canvas, &plot, &y, delivered, |v| format::count(v.round() as u64));
+    rate_axis_below(
+        canvas,
+        &plot,
+        &x,
+        if has_journeys { "arrivals per second" } else { "offered per second" },
+    );
+    // An arrival that begins a journey is several requests.
+    if !has_journeys {
+        let end = highest.min(most * 1.15);
+        canvas.path("line truth", &polyline([Some((x.at(0.0), y.at(0.0))), Some((x.at(end), y.at(end)))]));
+    }
     let line = first_at_each(&trials).into_iter().map(|t| Some((x.at(per_s(t)), y.at(t.delivered_per_s))));
     canvas.path("line sent", &polyline(line));
     for (at, trial) in places(&trials, &x) {

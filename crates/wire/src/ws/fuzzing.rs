@@ -7,6 +7,7 @@ use super::matching::{Finder, Matching};
 use super::message::Message;
 use crate::Limits;
 use crate::blank::NothingToFill;
+use crate::cuts;
 use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
 use std::sync::Arc;
 
@@ -171,23 +172,12 @@ fn written(ws: &mut Ws) -> Vec<u8> {
 pub fn check(data: &[u8]) {
     let [choice, matching, seed, bytes @ ..] = data else { return };
     let bytes_max = if *choice == b'1' { SMALL_BYTES_MAX } else { u64::MAX >> 1 };
-    let drive = |next_len: &mut dyn FnMut() -> usize| {
+    cuts::assert_same(*seed, bytes.len(), |next_len| {
         let mut outcome = drive(*matching == b'n', bytes_max, bytes, next_len);
         // Of a message that breaks off, as much was told as had been read.
         if outcome.result.is_err() && matches!(outcome.events.last(), Some(Event::Body(..))) {
             outcome.events.pop();
         }
         (outcome.events, outcome.result, outcome.written.len())
-    };
-    let whole = drive(&mut || bytes.len());
-    let mut state = u32::from(*seed);
-    let cut = drive(&mut || {
-        // Knuth's MMIX multiplier cut to 32 bits: any sequence will do, if it is the same each time.
-        state = state.wrapping_mul(0x4c95_7f2d).wrapping_add(0xf767_814f);
-        1 + (state >> 16) as usize % 97
     });
-    let bytewise = drive(&mut || 1);
-    for other in [cut, bytewise] {
-        assert_eq!(whole, other, "the outcome depends on the cuts");
-    }
 }

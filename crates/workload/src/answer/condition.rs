@@ -36,6 +36,8 @@ pub enum Condition {
 /// A code of an answer that has a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedCode {
+    /// Whose code it is, as its codes call the protocol.
+    pub protocol: &'static str,
     /// As the protocol calls it.
     pub name: String,
     /// Its place among the codes of the protocol.

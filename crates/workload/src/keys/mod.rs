@@ -32,7 +32,7 @@ enum Law {
     Zipf { zipf: Zipf, keys: u64, s: f64, scatter: Shuffle },
     Hotspot { keys: u64, hot: u64, draws: f64, scatter: Shuffle },
     Sequential { keys: Option<u64> },
-    Latest { zipf: Zipf, keys: u64, s: f64 },
+    Latest { zipf: Zipf, keys: u64, s: f64, acknowledged: bool },
 }
 
 /// The functions of this module, and how each is written.
@@ -41,7 +41,7 @@ pub(crate) const FUNCTIONS: [(&str, &str); 5] = [
     ("zipf", "zipf(n, s=0.99, from=0)"),
     ("hotspot", "hotspot(n, keys=20%, draws=80%, from=0)"),
     ("sequential", "sequential(n, from=0), or without n to count on"),
-    ("latest", "latest(n, s=0.99, from=0)"),
+    ("latest", "latest(n, s=0.99, from=0, inserts=expected|acknowledged)"),
 ];
 
 impl Keys {
@@ -74,9 +74,18 @@ impl Keys {
                 Keys { law: Law::Sequential { keys }, from: 0 }.moved(&given)
             }
             "latest" => {
-                let given = given(&["n", "s", "from"])?;
+                let given = given(&["n", "s", "from", "inserts"])?;
                 let (keys, s) = (count(&given, KEYS_MAX)?, exponent(&given)?);
-                Keys { law: Law::Latest { zipf: Zipf::new(keys, s), keys, s }, from: 0 }.moved(&given)
+                let acknowledged = match given.text("inserts")? {
+                    None | Some("expected") => false,
+                    Some("acknowledged") => true,
+                    Some(other) => {
+                        let message = format!("`inserts`: {other:?} is neither expected nor acknowledged");
+                        return Err(given.refused("inserts", message));
+                    }
+                };
+                let zipf = Zipf::new(keys, s);
+                Keys { law: Law::Latest { zipf, keys, s, acknowledged }, from: 0 }.moved(&given)
             }
             _ => uniform(&given(&["n", "last", "from", "first"])?),
         }
@@ -106,6 +115,10 @@ impl Keys {
 
     pub(crate) fn needs_inserted(&self) -> bool {
         matches!(self.law, Law::Latest { .. })
+    }
+
+    pub(crate) fn needs_ended(&self) -> bool {
+        matches!(self.law, Law::Latest { acknowledged: true, .. })
     }
 
     #[inline]
@@ -144,9 +157,10 @@ impl Keys {
             ),
             Law::Sequential { keys: Some(keys) } => format!("one after another of {} keys", grouped(*keys)),
             Law::Sequential { keys: None } => "one after another without end".to_string(),
-            Law::Latest { keys, s, .. } => format!(
-                "zipf from the newest backwards, exponent {s}, over {} keys and those inserted since",
-                grouped(*keys)
+            Law::Latest { keys, s, acknowledged, .. } => format!(
+                "zipf from the newest backwards, exponent {s}, over {} keys and those inserted since{}",
+                grouped(*keys),
+                if *acknowledged { " whose inserts have ended: others in each run" } else { "" }
             ),
         };
         if self.from == 0 { law } else { format!("{law}, from {}", grouped(self.from)) }

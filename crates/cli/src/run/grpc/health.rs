@@ -2,10 +2,10 @@
 //! ([grpc.health.v1](https://github.com/grpc/grpc/blob/master/doc/health-checking.md)), before it is measured.
 
 use super::ask::{Asker, NoMessage};
-use super::is_over_grpc;
 use crate::args::run::RunArgs;
 use crate::errors::PreflightFailed;
 use crate::request::grpc::types::parts;
+use crate::request::version::Version;
 use anyhow::Result;
 use prost::Message;
 use unblink_engine::preflight::PreflightError;
@@ -44,7 +44,7 @@ impl Health {
     /// Of a run over gRPC; nothing is asked of another. `origin_of` has for each request the place of its origin.
     pub(in crate::run) fn of(args: &RunArgs, origin_of: &[u8], targets: &[Target]) -> Result<Health> {
         let mut all: Vec<OfOrigin> = Vec::new();
-        if !is_over_grpc(args) {
+        if args.other_than_http() != Some(Version::Grpc) {
             return Ok(Health(all));
         }
         for (request, &number) in args.requests.iter().zip(origin_of) {

@@ -1,0 +1,322 @@
+//! A command of Redis.
+
+use super::Request;
+use super::login::Login;
+use super::template::{BodyForm, Filled, filled_with};
+use super::url::Url;
+use super::version::Rendered;
+use crate::aside::Aside;
+use crate::errors::{refuse, refused};
+use crate::secrets::{self, MASK};
+use anyhow::{Context, Result, bail};
+use unblink_wire::blank::Blank;
+use unblink_wire::redis::{self, Command, User};
+use unblink_workload::answer::Condition;
+use unblink_workload::template::{Piece, pieces};
+
+/// Several words as the text of a command, each quoted where it must be. Places for values stay as they are.
+pub(crate) fn quoted(words: &[String]) -> String {
+    let one = |word: &String| {
+        let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '\'');
+        let Ok(all) = pieces(word) else { return word.clone() };
+        let is_bare = |piece: &Piece<'_>| match piece {
+            Piece::Text(text) => text.chars().all(is_plain),
+            Piece::Place(..) => true,
+        };
+        if !word.is_empty() && all.iter().all(is_bare) {
+            return word.clone();
+        }
+        let mut out = String::from("\"");
+        for piece in all {
+            match piece {
+                Piece::Place(_, at) => out += &word[at],
+                Piece::Text(text) => text.chars().for_each(|c| match c {
+                    '"' | '\\' => out.extend(['\\', c]),
+                    '\n' => out += "\\n",
+                    '\r' => out += "\\r",
+                    c => out.push(c),
+                }),
+            }
+        }
+        out + "\""
+    };
+    words.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a command, by the rules of redis-cli: blanks part them, `'…'` is meant as it stands, and in `"…"` there are
+/// `\n`, `\r`, `\t`, `\"`, `\\` and `\xHH`.
+fn words(text: &str) -> Result<Vec<Vec<u8>>> {
+    let (mut words, mut rest) = (Vec::new(), text.as_bytes().trim_ascii_start());
+    while !rest.is_empty() {
+        let (word, behind) = match rest {
+            [b'\'', inside @ ..] => in_single_quotes(inside),
+            [b'"', inside @ ..] => in_double_quotes(inside)?,
+            bare => {
+                let end = bare.iter().position(u8::is_ascii_whitespace).unwrap_or(bare.len());
+                if bare[..end].contains(&b'"') || bare[..end].contains(&b'\'') {
+                    bail!("a quote stands inside a word: put quotes around the whole word");
+                }
+                Some((bare[..end].to_vec(), &bare[end..]))
+            }
+        }
+        .context("a quote is never closed")?;
+        if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
+            bail!("a blank is expected behind a quote that closes");
+        }
+        words.push(word);
+        rest = behind.trim_ascii_start();
+    }
+    Ok(words)
+}
+
+fn in_single_quotes(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut word = Vec::new();
+    loop {
+        rest = match rest {
+            [] => return None,
+            [b'\'', behind @ ..] => return Some((word, behind)),
+            [b'\\', byte @ b'\'', behind @ ..] | [byte, behind @ ..] => {
+                word.push(*byte);
+                behind
+            }
+        };
+    }
+}
+
+fn in_double_quotes(mut rest: &[u8]) -> Result<Option<(Vec<u8>, &[u8])>> {
+    let mut word = Vec::new();
+    loop {
+        rest = match rest {
+            [] | [b'\\'] => return Ok(None),
+            [b'"', behind @ ..] => return Ok(Some((word, behind))),
+            [b'\\', b'x', high, low, behind @ ..] => {
+                let digits = [*high, *low];
+                let byte =
+                    std::str::from_utf8(&digits).ok().and_then(|text| u8::from_str_radix(text, 16).ok());
+                let byte = byte.context("two hexadecimal digits are expected behind \\x")?;
+                if byte == b'{' {
+                    bail!("\\x7b is a brace: write it as it is, or two of them as {{{{'{{{{'}}}}");
+                }
+                word.push(byte);
+                behind
+            }
+            [b'\\', byte, behind @ ..] => {
+                word.push(match byte {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'a' => 7,
+                    b'b' => 8,
+                    other => *other,
+                });
+                behind
+            }
+            [byte, behind @ ..] => {
+                word.push(*byte);
+                behind
+            }
+        };
+    }
+}
+
+/// The text of a request's command.
+pub(super) fn text_of(request: &Request) -> &str {
+    request.parts.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()).unwrap_or_default()
+}
+
+/// The first word, by which the report calls the command.
+pub(super) fn name_of(request: &Request) -> &str {
+    let first = text_of(request).split_ascii_whitespace().next().unwrap_or_default();
+    first.trim_matches(['"', '\''])
+}
+
+/// Its name, and its key if that is drawn, with the numbers of its places. The other words may be secrets.
+pub(super) fn numbered(request: &Request) -> Result<String> {
+    let text = Aside::of(text_of(request))?.text;
+    let mut shown = vec![name_of(request).to_string()];
+    for (place, word) in words(&text).unwrap_or_default().iter().enumerate().skip(1) {
+        let is_drawn = place == 1 && Blank::new(word).has_gaps();
+        shown.push(if is_drawn { String::from_utf8_lossy(word).into_owned() } else { MASK.to_string() });
+    }
+    Ok(shown.join(" "))
+}
+
+/// Why the command can't be measured with so many at once on a connection, if it can't.
+pub(crate) fn check_depth(request: &Request, depth: u32) -> Result<()> {
+    let Ok(text) = filled_with(text_of(request), "1") else { return Ok(()) };
+    // What is no command is told of when it is rendered.
+    let Some(why) = words(&text).ok().and_then(|words| redis::refused(&words, depth)) else { return Ok(()) };
+    refuse!(["command", "depth"], "{}: {why}", name_of(request))
+}
+
+/// The command of `request`, whose text is `filled` with its places numbered, and how its connections begin.
+pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered> {
+    let (url, parts) = (&request.url, &request.parts);
+    if !url.origin.is_redis() {
+        bail!(
+            "a run speaks one protocol, and other requests of this run go to Redis: put it into a run of its own"
+        );
+    }
+    if parts.method.is_some() {
+        refuse!(
+            ["method"],
+            "Redis has no methods: write the command as --command 'GET {{{{key}}}}', and leave -X out"
+        );
+    }
+    if !parts.headers.is_empty() {
+        refuse!(["header"], "Redis has no headers: leave them out");
+    }
+    if parts.body_form != BodyForm::Plain || (parts.body.is_some() && !parts.is_command) {
+        refuse!(
+            ["json", "form", "body", "body-file", "message"],
+            "Redis takes commands: write --command 'SET {{{{key}}}} {{{{bytes(100)}}}}'"
+        );
+    }
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is no text") };
+    let words =
+        words(text).map_err(|error| refused(&["command"], format!("the command can't be read: {error}")))?;
+    let Some(first) = words.first() else {
+        refuse!(["url"], "nothing is said of what to send: give --command 'GET {{{{key}}}}'")
+    };
+    let is_filled = filled.composition.is_some();
+    if is_filled && Blank::new(first).has_gaps() {
+        refuse!(
+            ["command"],
+            "the first word of a command can't be drawn: several commands have a request each"
+        );
+    }
+    if first.first().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
+        refuse!(
+            ["command"],
+            "the command begins with no name: shares stand before commands in --request alone, such as --request '80% GET \
+             {{{{key}}}}'"
+        );
+    }
+    if let Some(why) = redis::refused(&words, 1) {
+        refuse!(["command"], "{}: {why}", String::from_utf8_lossy(first));
+    }
+    if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
+        refuse!(["expect"], "--expect '{one}': a reply of Redis has no headers");
+    }
+    Ok(Rendered::Redis(login(url)?, Command::new(&words, is_filled)))
+}
+
+/// What the URL says: `redis://USER:PASSWORD@HOST/DATABASE`.
+fn login(url: &Url) -> Result<Login> {
+    let path = url.target.trim_start_matches('/');
+    let database = match path {
+        "" => 0,
+        _ => match path.parse() {
+            Ok(database) => database,
+            Err(_) => refuse!(
+                ["url"],
+                "behind the host stands the number of a database, such as redis://HOST/0, and nothing else"
+            ),
+        },
+    };
+    let user = match &url.userinfo {
+        None => None,
+        Some(userinfo) => {
+            let decoded = |text: &str| secrets::percent_decoded(text).context("user or password is no UTF-8");
+            let Some((name, password)) = userinfo.split_once(':') else {
+                refuse!(
+                    ["url"],
+                    "before the @ stands no password: write USER:PASSWORD@HOST, or :PASSWORD@HOST"
+                )
+            };
+            let name = decoded(name)?;
+            Some(User { name: (!name.is_empty()).then_some(name), password: decoded(password)? })
+        }
+    };
+    Ok(Login { user, database })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::version::Version;
+
+    fn split(text: &str) -> Result<Vec<String>> {
+        Ok(words(text)?.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect())
+    }
+
+    #[test]
+    fn a_command_has_words_as_in_redis_cli() {
+        for (text, expected) in [
+            ("GET a", &["GET", "a"][..]),
+            ("  SET\tk:{{0}}  'a b' ", &["SET", "k:{{0}}", "a b"]),
+            (r#"SET k "a \"b\"\n\x41\\" '' 'it\'s "'"#, &["SET", "k", "a \"b\"\nA\\", "", "it's \""]),
+            ("", &[]),
+        ] {
+            assert_eq!(split(text).unwrap(), expected, "{text}");
+        }
+        for (text, part) in [
+            ("GET 'a", "never closed"),
+            ("GET \"a\\", "never closed"),
+            ("GET 'a'b", "a blank is expected"),
+            ("SET k {\"a\":1}", "inside a word"),
+            (r#"GET "\xzz""#, "hexadecimal"),
+            (r#"GET "\x7b\x7b0}}""#, "write it as it is"),
+        ] {
+            let error = split(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_words_says_the_same() {
+        let list = ["SET", "k:{{key}}", "a \"b\"\n\\", "", "{{x('a b')}} c", "it's"].map(String::from);
+        let text = quoted(&list);
+        assert_eq!(text, r#"SET k:{{key}} "a \"b\"\n\\" "" "{{x('a b')}} c" "it's""#);
+        let filled = filled_with(&text, "7").unwrap();
+        assert_eq!(split(&filled).unwrap(), ["SET", "k:7", "a \"b\"\n\\", "", "7 c", "it's"]);
+    }
+
+    fn request(url: &str, command: &str) -> Request {
+        let mut request = Request::new(None, url).unwrap();
+        request.parts.body = Some(command.as_bytes().into());
+        request.parts.is_command = true;
+        request
+    }
+
+    #[test]
+    fn the_url_says_who_asks_and_where() {
+        let login = |url: &str| match request(url, "PING").render(Version::Redis).unwrap().0 {
+            Rendered::Redis(login, _) => login,
+            other => panic!("{other:?}"),
+        };
+        let user = |name: Option<&str>, password: &str| {
+            Some(User { name: name.map(Into::into), password: password.into() })
+        };
+        for (url, user, database) in [
+            ("redis://h", None, 0),
+            ("redis://h:6380/", None, 0),
+            ("rediss://h/7", None, 7),
+            ("redis://:s3c%40ret@h/0", user(None, "s3c@ret"), 0),
+            ("redis://me:s3cret@h/1", user(Some("me"), "s3cret"), 1),
+        ] {
+            assert_eq!(login(url), Login { user, database }, "{url}");
+        }
+        assert!(!format!("{:?}", login("redis://me:s3cret@h/1")).contains("s3cret"));
+    }
+
+    #[test]
+    fn what_can_not_be_sent_is_refused_with_its_reason() {
+        for (url, command, part) in [
+            ("redis://h/a", "PING", "number of a database"),
+            ("redis://h/0?db=1", "PING", "number of a database"),
+            ("redis://me@h/0", "PING", "no password"),
+            ("redis://h", "", "nothing is said"),
+            ("redis://h", "80% GET a", "--request"),
+            ("redis://h", "{{index}} a", "can't be drawn"),
+            ("redis://h", "SUBSCRIBE news", "one reply"),
+            ("redis://h", "GET 'a", "never closed"),
+            ("http://h", "GET a", "run of its own"),
+        ] {
+            let error = format!("{:#}", request(url, command).render(Version::Redis).unwrap_err());
+            assert!(error.contains(part), "{url} {command}: {error}");
+        }
+        let blocking = request("redis://h", "BLPOP {{index}} 0");
+        assert!(check_depth(&blocking, 1).is_ok() && check_depth(&blocking, 2).is_err());
+    }
+}

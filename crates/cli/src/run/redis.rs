@@ -1,0 +1,51 @@
+//! What a run against Redis refuses beside its commands.
+
+use crate::args::run::RunArgs;
+use crate::errors::refuse;
+use crate::request::redis::check_depth;
+use crate::request::version::HttpArg;
+use anyhow::Result;
+use unblink_workload::answer::Condition;
+
+/// Flags that are for Redis or for HTTP, and what Redis can't do.
+pub(super) fn check(args: &RunArgs) -> Result<()> {
+    if args.beside().any(|request| request.url.origin.is_redis()) {
+        refuse!(
+            ["url"],
+            "a step of a journey or of [[setup]] can't be a command of Redis: only [[requests]] can"
+        );
+    }
+    let is_redis = args.requests.iter().any(|request| request.url.origin.is_redis());
+    if !is_redis && args.target.redis.resp.is_some() {
+        refuse!(["resp"], "--resp is for Redis: write redis:// or rediss://");
+    }
+    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
+    if !is_redis && !is_ws && args.target.web_socket.depth.is_some() {
+        refuse!(["depth"], "--depth is for WebSockets and Redis: write ws://, wss://, redis:// or rediss://");
+    }
+    if !is_redis || args.target.as_text {
+        return Ok(());
+    }
+    if args.target.http != HttpArg::One || args.target.streams.is_some() {
+        refuse!(
+            ["http", "streams"],
+            "--http and --streams are for HTTP, and this run goes to Redis: leave them out"
+        );
+    }
+    if args.target.script.script.is_some() {
+        refuse!(
+            ["script", "url"],
+            "--script makes HTTP requests, and this run goes to Redis: leave one of both out"
+        );
+    }
+    let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
+    let mut conditions = args.requests.iter().flat_map(|request| request.parts.expect.iter());
+    if args.target.request.stream.is_some() || conditions.any(is_of_events) {
+        refuse!(["stream"], "--stream is for answers of HTTP, and this run goes to Redis: leave it out");
+    }
+    let depth = args.target.web_socket.depth.unwrap_or(1);
+    for request in &args.requests {
+        check_depth(&request.below(&args.target.request)?, depth)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! `latest(…, inserts=acknowledged)`: nobody asks for a key whose insert is still under way.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use support::Place;
+use support::hostile::{Act, Hostile, answer, ok};
+
+/// An insert takes so long at least.
+const SLOW: Duration = Duration::from_millis(300);
+
+/// The keys that were asked for, each with how many inserts can have been answered by then, where inserts are answered so.
+fn asked(inserts: &str, insert: fn() -> Vec<u8>) -> Vec<(u64, usize)> {
+    let (begun, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let (inserting, asking) = (begun.clone(), asked.clone());
+    let server = Hostile::start(move |seen| {
+        let now = Instant::now();
+        match seen.target.strip_prefix("/get/") {
+            None => {
+                inserting.lock().expect("a list").push(now);
+                Act::AnswerAfter(SLOW, insert())
+            }
+            Some(key) => {
+                let begun = inserting.lock().expect("a list");
+                let answered = begun.iter().filter(|begun| now.duration_since(**begun) >= SLOW).count();
+                asking.lock().expect("a list").push((key.parse().expect("a key"), answered));
+                Act::Answer(ok())
+            }
+        }
+    });
+    let place = Place::new();
+    // Nearly always the newest key is asked for; one is there at the start, with the number 0.
+    place.file(
+        "plan.toml",
+        format!(
+            "[load]\nrate = 100\nduration = \"2s\"\n[let]\nkey = \"latest(1, s=10, inserts={inserts})\"\n\
+             [[requests]]\nurl = \"/put\"\nmethod = \"POST\"\nweight = 1\ninserts = true\n\
+             [[requests]]\nurl = \"/get/{{{{key}}}}\"\nweight = 1\n"
+        ),
+    );
+    let run = place.call(&["run", "plan.toml", &server.url(), "-t", "2", "--no-preflight"]);
+    assert_ne!(run.code(), Some(2), "{run:?}");
+    asked.lock().expect("a list").clone()
+}
+
+fn broken() -> Vec<u8> {
+    answer("500 Internal Server Error", "")
+}
+
+#[test]
+fn nobody_asks_for_a_key_whose_insert_is_under_way() {
+    let all = asked("acknowledged", ok);
+    let ahead = all.iter().filter(|(key, answered)| *key as usize > *answered).count();
+    assert_eq!(ahead, 0, "{all:?}");
+    // And the newest keys are asked for: 0.3 s after they began, of 50 inserts a second.
+    let newest = all.iter().map(|(key, _)| *key).max();
+    assert!(newest.is_some_and(|newest| newest >= 40), "{newest:?}");
+}
+
+#[test]
+fn an_insert_that_fails_has_ended() {
+    let newest = asked("acknowledged", broken).into_iter().map(|(key, _)| key).max();
+    assert!(newest.is_some_and(|newest| newest >= 40), "{newest:?}");
+}
+
+/// Without it, keys are expected by the schedule.
+#[test]
+fn expected_inserts_may_still_be_under_way() {
+    let all = asked("expected", ok);
+    assert!(all.iter().any(|(key, answered)| *key as usize > *answered + 5), "{all:?}");
+}
+
+#[test]
+fn it_is_said_that_such_draws_do_not_come_again() {
+    let place = Place::new();
+    let plan = |inserts: &str| {
+        format!(
+            "target = \"http://127.0.0.1:9\"\n[load]\nrate = 10\nduration = \"1s\"\n[let]\n\
+             key = \"latest(10, inserts={inserts})\"\n[[requests]]\nurl = \"/{{{{key}}}}\"\n"
+        )
+    };
+    place.file("plan.toml", plan("acknowledged"));
+    let shown = place.call(&["plan", "show", "plan.toml"]).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("whose inserts have ended: others in each run"), "{shown}");
+    place.file("plan.toml", plan("soon"));
+    let refused = place.call(&["plan", "check", "plan.toml"]);
+    assert!(refused.stderr.contains("\"soon\" is neither expected nor acknowledged"), "{refused:?}");
+    assert!(refused.stderr.contains("plan.toml:6:"), "{refused:?}");
+}

@@ -1,0 +1,174 @@
+//! What is known of commands by their names: which of them can't be load, and which only read.
+
+/// Why a command can't be measured.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// What comes of it is not one reply.
+    #[error("it is not answered by one reply, so that nothing could be timed")]
+    NotOneReply,
+    /// It changes what the commands behind it mean.
+    #[error(
+        "it changes the connection that other commands go over: each command goes over whichever connection has room (several \
+         steps on one belong into a script, by EVAL)"
+    )]
+    OfTheConnection,
+    /// The URL says this.
+    #[error(
+        "the connection greets by itself: write user, password and database into the URL, redis://USER:PASSWORD@HOST/DB"
+    )]
+    Greeting,
+    /// Others would wait behind it.
+    #[error(
+        "it waits until there is something to answer, and the commands behind it on the same connection would wait, too: \
+         leave --depth out"
+    )]
+    Blocking,
+    /// The server ends.
+    #[error("it ends the server")]
+    Ending,
+}
+
+const NOT_ONE_REPLY: [&str; 10] = [
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "SSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "MONITOR",
+    "SYNC",
+    "PSYNC",
+    "QUIT",
+];
+
+const OF_THE_CONNECTION: [&str; 7] = ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "RESET", "ASKING"];
+
+const GREETING: [&str; 3] = ["HELLO", "AUTH", "SELECT"];
+
+const BLOCKING: [&str; 10] =
+    ["BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "WAIT", "WAITAOF"];
+
+/// May be sent twice, as they change nothing.
+const READING: [&str; 55] = [
+    "BITCOUNT",
+    "BITPOS",
+    "DBSIZE",
+    "DUMP",
+    "ECHO",
+    "EXISTS",
+    "EXPIRETIME",
+    "GEODIST",
+    "GEOPOS",
+    "GEOSEARCH",
+    "GET",
+    "GETBIT",
+    "GETRANGE",
+    "HEXISTS",
+    "HGET",
+    "HGETALL",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HRANDFIELD",
+    "HSCAN",
+    "HSTRLEN",
+    "HVALS",
+    "INFO",
+    "KEYS",
+    "LINDEX",
+    "LLEN",
+    "LRANGE",
+    "MGET",
+    "PFCOUNT",
+    "PING",
+    "PTTL",
+    "RANDOMKEY",
+    "SCAN",
+    "SCARD",
+    "SDIFF",
+    "SINTER",
+    "SISMEMBER",
+    "SMEMBERS",
+    "SMISMEMBER",
+    "SRANDMEMBER",
+    "SSCAN",
+    "STRLEN",
+    "SUNION",
+    "TIME",
+    "TTL",
+    "TYPE",
+    "XLEN",
+    "XRANGE",
+    "ZCARD",
+    "ZCOUNT",
+    "ZMSCORE",
+    "ZRANGE",
+    "ZRANGEBYSCORE",
+    "ZSCORE",
+];
+
+fn is_among(names: &[&str], word: &[u8]) -> bool {
+    names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Why the command of these words can't be measured with so many at once on a connection, if it can't.
+pub fn refused(words: &[Vec<u8>], depth: u32) -> Option<Refused> {
+    let is = |place: usize, text: &str| {
+        words.get(place).is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
+    };
+    let name = words.first()?;
+    let blocks =
+        || is_among(&BLOCKING, name) || ((is(0, "XREAD") || is(0, "XREADGROUP")) && has_word(words, "BLOCK"));
+    match () {
+        () if is_among(&NOT_ONE_REPLY, name) || (is(0, "CLIENT") && is(1, "REPLY")) => {
+            Some(Refused::NotOneReply)
+        }
+        () if is_among(&GREETING, name) => Some(Refused::Greeting),
+        () if is_among(&OF_THE_CONNECTION, name) || (is(0, "CLIENT") && is(1, "TRACKING")) => {
+            Some(Refused::OfTheConnection)
+        }
+        () if is(0, "SHUTDOWN") => Some(Refused::Ending),
+        () if depth > 1 && blocks() => Some(Refused::Blocking),
+        () => None,
+    }
+}
+
+fn has_word(words: &[Vec<u8>], text: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(text.as_bytes()))
+}
+
+/// The command of this name only reads, so that it may be sent twice.
+pub fn is_reading(name: &str) -> bool {
+    is_among(&READING, name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str, depth: u32) -> Option<Refused> {
+        let words: Vec<Vec<u8>> = text.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        refused(&words, depth)
+    }
+
+    #[test]
+    fn what_is_no_load_is_refused_with_its_reason() {
+        for (text, depth, why) in [
+            ("GET a", 16, None),
+            ("subscribe news", 1, Some(Refused::NotOneReply)),
+            ("CLIENT REPLY OFF", 1, Some(Refused::NotOneReply)),
+            ("CLIENT LIST", 1, None),
+            ("client tracking ON", 1, Some(Refused::OfTheConnection)),
+            ("MULTI", 1, Some(Refused::OfTheConnection)),
+            ("AUTH x", 1, Some(Refused::Greeting)),
+            ("BLPOP l 1", 1, None),
+            ("BLPOP l 1", 2, Some(Refused::Blocking)),
+            ("XREAD BLOCK 0 STREAMS s $", 2, Some(Refused::Blocking)),
+            ("XREAD STREAMS s 0", 2, None),
+            ("SHUTDOWN NOSAVE", 1, Some(Refused::Ending)),
+        ] {
+            assert_eq!(said(text, depth), why, "{text}");
+        }
+        assert!(is_reading("get") && !is_reading("SET"));
+    }
+}
