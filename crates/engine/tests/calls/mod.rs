@@ -52,7 +52,8 @@ pub(crate) fn job_in_calls(address: SocketAddr, load: LoadSpec) -> Job<Grpc> {
     let settings = http2::Settings { limits: Limits::default(), streams: 100 };
     let mut rows = |_: &str| -> io::Result<Box<dyn Read>> { unreachable!("no file") };
     let mut lets = Lets::default();
-    lets.add("size", Source::parse("uniform(1000)", &mut rows).expect("a law")).expect("a name");
+    // Of one size: what waits to be written would otherwise grow whenever several long ones meet, however late that is.
+    lets.add("size", Source::parse("constant(900)", &mut rows).expect("a law")).expect("a name");
     let mut holes = Holes::new(&lets, 0);
     let mut read = |text: &str, context| holes.read(text, context, place).expect("a template");
     let text = Blank::new(read("{{uuid}} {{bytes(size)}}", Context::Body).as_bytes());
