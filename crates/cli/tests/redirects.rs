@@ -104,6 +104,45 @@ fn each_redirect_is_a_request_with_what_belongs_to_it() {
     }
 }
 
+/// RFC 9110 §15.4: a redirect is about the request that it answers. What an earlier one has turned into GET stays GET.
+#[test]
+fn a_chain_of_redirects_keeps_the_method_that_it_has_come_to() {
+    let statuses = [301, 302, 303, 307, 308];
+    for method in ["POST", "PUT"] {
+        let server = Hostile::start(move |seen| {
+            let parts: Vec<_> = seen.target.split('/').skip(1).collect();
+            match parts[..] {
+                ["first", a, b] => sent_on(a.parse().unwrap(), &format!("/second/{a}/{b}"), ""),
+                ["second", a, b] => sent_on(b.parse().unwrap(), &format!("/third/{a}/{b}"), ""),
+                _ => Act::Answer(ok()),
+            }
+        });
+        let pairs = || statuses.into_iter().flat_map(|a| statuses.map(|b| (a, b)));
+        let steps: String = pairs()
+            .map(|(a, b)| {
+                format!(
+                    "[[journeys.steps]]\nname = \"{a} {b}\"\nurl = \"/first/{a}/{b}\"\nmethod = \"{method}\"\nbody = \"x\"\n"
+                )
+            })
+            .collect();
+        let place = Place::new();
+        place.file("plan.toml", plan(&steps));
+        let run = place.measure(&["plan.toml", &server.url()]);
+        run.assert_accounts();
+        assert_eq!(run.at("/journeys/0/account/completed"), &json!(10), "{}", run.at("/journeys/0"));
+        let turns = |status| status == 303 || method == "POST" && matches!(status, 301 | 302);
+        for (a, b) in pairs() {
+            let seen = server.seen();
+            let third: Vec<_> = seen.iter().filter(|seen| seen.target == format!("/third/{a}/{b}")).collect();
+            assert_eq!(third.len(), 10, "{method} {a} {b}");
+            let expected = if turns(a) || turns(b) { ("GET", &b""[..]) } else { (method, &b"x"[..]) };
+            for seen in third {
+                assert_eq!((seen.method.as_str(), &seen.body[..]), expected, "{method} {a} {b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_leads_nowhere_fails_by_its_own_name() {
     let first = "[[journeys.steps]]\nname = \"home\"\nurl = \"/\"\n";

@@ -123,7 +123,9 @@ impl Redirects {
         // It would have to stand in a request line.
         encode(out);
         let is_get = match self.method {
-            Method::Safe => false,
+            // Also a POST that an earlier redirect has turned into GET: 307 and 308 keep the method of the request that they
+            // answer, and that was GET.
+            Method::Safe => true,
             Method::Post => matches!(status, 301..=303),
             Method::Other => status == 303,
         };
@@ -270,7 +272,7 @@ mod tests {
 
     fn followed(location: &str, base: &str) -> Result<(u32, String), FailureKind> {
         let (head, mut out) = (format!("HTTP/1.1 307 x\r\nLocation: {location}\r\n\r\n"), b"old".to_vec());
-        let operation = redirects(Method::Safe).follow(307, head.as_bytes(), base.as_bytes(), &mut out)?;
+        let operation = redirects(Method::Other).follow(307, head.as_bytes(), base.as_bytes(), &mut out)?;
         Ok((operation, format!("/{}", String::from_utf8(out).unwrap())))
     }
 
@@ -353,8 +355,9 @@ mod tests {
             followed.map(|operation| operation == 11)
         };
         let all = |method| [301, 302, 303, 307, 308].map(|status| is_get(method, status).unwrap());
-        assert_eq!(all(Method::of("GET")), [false; 5]);
-        assert_eq!(all(Method::of("HEAD")), [false; 5]);
+        // The operation "with GET" is the same one for a step with a safe method, and not for what was a POST before.
+        assert_eq!(all(Method::of("GET")), [true; 5]);
+        assert_eq!(all(Method::of("HEAD")), [true; 5]);
         assert_eq!(all(Method::of("POST")), [true, true, true, false, false]);
         assert_eq!(all(Method::of("PUT")), [false, false, true, false, false]);
         let ones = (100..600).filter(|&status| Redirects::is_one(status)).collect::<Vec<u16>>();
