@@ -399,6 +399,11 @@ fn a_plan_lists_commands() {
     let tried = place.call(&["try", "plan.toml"]);
     assert_eq!(tried.code(), Some(0), "{tried:?}");
     assert!(tried.stdout.contains("> GET k:"), "{}", tried.stdout);
+    assert!(tried.stdout.contains("expect status=ok|nil: holds"), "{}", tried.stdout);
+    let miss = ["try", &redis.url(), "--command", "GET nothing", "--expect", "status=ok"];
+    let missed = place.call(&miss);
+    assert_eq!(missed.code(), Some(1), "{missed:?}");
+    assert!(missed.stdout.contains("expect status=ok: DOES NOT HOLD (it is nil)"), "{}", missed.stdout);
     let again = place.call(&["show", "latest", "--arrival", "3"]);
     assert!(again.stdout.contains(" k:"), "{again:?}");
     let lines = ["--request", "80% GET a", "--request", "20% SET a 'b  c'"];

@@ -198,7 +198,7 @@ fn conditions(expect: &Expect, echo: &Echo) -> Vec<TriedCondition> {
         then: Then::Done,
         result: Err(PreflightError::Answer { answer: String::new(), reason: String::new() }),
     };
-    let mut all = expected(expect, &tried);
+    let mut all = expected(expect, &tried, None);
     if !is_all_kept(echo) {
         // The run had more of it than there is now.
         let untold = all.iter_mut().filter(|condition| condition.holds.is_none());

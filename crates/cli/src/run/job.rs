@@ -155,7 +155,7 @@ impl AnyJob {
     }
 
     /// The names of its answers' codes, where they have names.
-    pub(super) fn codes(&self) -> Option<NamedCodes> {
+    pub(crate) fn codes(&self) -> Option<NamedCodes> {
         let (codes, successes) = match self {
             AnyJob::One(_) => codes_of::<Http1>(),
             AnyJob::Two(_) => codes_of::<Http2>(),

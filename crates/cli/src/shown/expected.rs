@@ -1,20 +1,24 @@
 //! What was said of an answer beforehand: conditions that it must meet, and values that are taken from it.
 
+use unblink_artifact::codes::NamedCodes;
 use unblink_artifact::tried::{TriedCapture, TriedCondition};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Then;
 use unblink_engine::preflight::Tried;
 use unblink_workload::answer::{Captured, Condition, Expect, Unmet};
 
-/// Each condition on an answer, and whether it holds.
-pub(crate) fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
+/// Each condition on an answer, and whether it holds. `codes` are those of the protocol, where they have names.
+pub(crate) fn expected(expect: &Expect, tried: &Tried, codes: Option<&NamedCodes>) -> Vec<TriedCondition> {
     let mut all = Vec::new();
-    if expect.reader.is_some() && expect.codes.is_empty() {
-        let holds = tried.reply.map(|reply| reply.code == 0);
-        all.push(TriedCondition { condition: "status=OK".into(), holds, found: None });
-    } else if expect.statuses.is_empty() && expect.codes.is_empty() {
-        let holds = tried.reply.map(|reply| FailureKind::of_status(reply.code).is_none());
-        all.push(TriedCondition { condition: "status=200..399".into(), holds, found: None });
+    if expect.statuses.is_empty() && expect.codes.is_empty() {
+        let is_success = |code: u16| match codes {
+            None => FailureKind::of_status(code).is_none(),
+            Some(codes) => code < codes.successes,
+        };
+        let good = codes.and_then(|codes| codes.names.get(..usize::from(codes.successes)));
+        let good = good.map_or_else(|| "200..399".to_string(), |good| good.join("|"));
+        let holds = tried.reply.map(|reply| is_success(reply.code));
+        all.push(TriedCondition { condition: format!("status={good}"), holds, found: None });
     }
     for condition in expect.conditions() {
         let (holds, found) = match (tried.reply, &tried.result) {
@@ -30,7 +34,12 @@ pub(crate) fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
                         (None, Some("the body is too large to be looked at".to_string()))
                     }
                     Some(Unmet::Body(why)) => (None, Some(why.to_string())),
-                    Some(Unmet::Condition { found, .. }) => (Some(false), Some(found)),
+                    Some(Unmet::Condition { found, .. }) => {
+                        // Which code it is only the protocol can name.
+                        let named = codes.and_then(|codes| codes.names.get(usize::from(reply.code)));
+                        let named = named.filter(|_| matches!(condition, Condition::Codes(_)));
+                        (Some(false), Some(named.map_or(found, |name| format!("it is {name}"))))
+                    }
                     // A condition takes nothing.
                     Some(Unmet::Capture { .. }) => (Some(true), None),
                 }

@@ -266,6 +266,8 @@ impl Trying<'_> {
         // [[setup]] has a job of its own.
         let is_of_load = std::ptr::eq(job, self.shown);
         let expects = if is_of_load { self.sent.job.expects() } else { &job.expects };
+        // What is asked before the load is asked in HTTP.
+        let codes = if is_of_load { self.sent.job.codes() } else { None };
         let expect = expects.of(ask.arrival.operation);
         let mut text = Vec::new();
         // A message is shown as what it says.
@@ -290,7 +292,7 @@ impl Trying<'_> {
             sent: Some(sent),
             answer,
             took_ns: Some(tried.took.0),
-            expected: expected(expect, tried),
+            expected: expected(expect, tried, codes.as_ref()),
             captures: Vec::new(),
         }
     }

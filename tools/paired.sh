@@ -1,0 +1,71 @@
+# Sourced by the measurements of CPU time beside another tool: the two take turns, and user and system time of whole commands are
+# compared, with what they need to start and end. The client has processor 0, the server processor 1. unblink sleeps while there is
+# nothing to do (--pacing frugal), as the others do: the other modes poll.
+#
+# The one that sources it says which `tool` the other is, needs `needed` programs of `packages`, starts `server`, and defines
+# `theirs` and `ours`, which ask for $requests over $c connections with $m places each.
+
+# What is measured here is no part of the user's history.
+export UNBLINK_STORE=none
+
+bin=${UNBLINK_BIN:-${CARGO_TARGET_DIR:-target}/release/unblink}
+[ -x "$bin" ] || {
+    echo "$0: there is no $bin; build it: make build" >&2
+    exit 2
+}
+for program in $needed; do
+    command -v "$program" >/dev/null || {
+        echo "$0: there is no $program; install it: $packages" >&2
+        exit 2
+    }
+done
+port=${PORT:-18100}
+pairs=${PAIRS:-9}
+
+folder=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+
+# User and system time of a command, in s.
+cpu() {
+    (
+        code=0
+        taskset -c 0 "$@" >"$folder/said" 2>&1 || code=$?
+        # The figures of a busy machine are invalid (3), and the requests were made all the same.
+        [ $code = 0 ] || [ $code = 3 ] || {
+            cat "$folder/said" >&2
+            exit 1
+        }
+        times
+    ) | awk 'END { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%.2f", 60 * (u[1] + s[1]) + u[2] + s[2] }'
+}
+
+# CPU time of unblink, closed and without a pause, with what else is given.
+unblink_cpu() {
+    rm -rf "$folder/run"
+    cpu "$bin" run "$@" --closed $((c * m)) -n "$requests" -c "$c" --streams "$m" -t 1 -q --json --pacing frugal --no-preflight \
+        -o "$folder/run"
+}
+
+median() {
+    sort -n | awk '{ v[NR] = $1 } END { printf "%.3f (%.3f to %.3f)", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
+}
+
+# One line for $requests over $c connections with $m places each.
+measure_pairs() {
+    : >"$folder/pairs"
+    i=0
+    while [ $i -lt "$pairs" ]; do
+        if [ $((i % 2)) = 0 ]; then
+            a=$(ours) b=$(theirs)
+        else
+            b=$(theirs) a=$(ours)
+        fi
+        echo "$a $b" >>"$folder/pairs"
+        i=$((i + 1))
+    done
+    us() { awk -v n="$requests" -v f="$1" '{ print $f / n * 1e6 }' "$folder/pairs" | median; }
+    ratio=$(awk '{ print $1 / $2 }' "$folder/pairs" | median)
+    echo "$c connections x $m streams, $requests requests, $pairs pairs: unblink $(us 1) us, $tool $(us 2) us, ratio $ratio"
+}
