@@ -25,6 +25,21 @@ fn is_one(n: &u16) -> bool {
 }
 
 impl NamedCodes {
+    /// Whether the code with this number is one of success.
+    pub fn is_success(&self, number: u16) -> bool {
+        number < self.successes
+    }
+
+    /// The names of the codes of success.
+    pub fn of_success(&self) -> &[String] {
+        &self.names[..self.names.len().min(self.successes.into())]
+    }
+
+    /// What the code with this number is called.
+    pub fn name(&self, number: u16) -> Option<&str> {
+        self.names.get(usize::from(number)).map(String::as_str)
+    }
+
     /// The name of the `number`-th failure that a code means.
     pub(crate) fn failure(&self, number: usize) -> Option<String> {
         self.names
@@ -78,5 +93,7 @@ mod tests {
         assert_eq!((named.failure(0).as_deref(), named.failure(1)), (Some("grpc_cancelled"), None));
         let two = NamedCodes { successes: 2, ..named };
         assert_eq!(two.failure(0), None);
+        assert_eq!((two.of_success().join("|").as_str(), two.name(2)), ("OK|CANCELLED", None));
+        assert_eq!([1, 2].map(|number| two.is_success(number)), [true, false]);
     }
 }

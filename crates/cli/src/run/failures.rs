@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use unblink_artifact::codes::NamedCodes;
 use unblink_artifact::exchange::{KeptFailure, TriedCondition, TriedOutcome, TriedRequest};
 use unblink_artifact::folder::FailureWriter;
 use unblink_artifact::tally::Tally;
@@ -80,7 +81,7 @@ impl Showing {
         self.each
     }
 
-    fn shown(&self, failed: &Failed, kind: String, name: String) -> KeptFailure {
+    fn shown(&self, failed: &Failed, kind: String, name: String, codes: Option<&NamedCodes>) -> KeptFailure {
         let Failed { arrival: FailedArrival { arrival, attempts, .. }, at, answer, taken } = failed;
         let mut known = Known::of_variables();
         let globals = self.globals.iter().flat_map(|globals| globals.all());
@@ -108,11 +109,11 @@ impl Showing {
             };
             shown::answer(head, body, echo.body_bytes, &mut known)
         });
-        let mut expected = answer.as_ref().map(|echo| conditions(expect, echo)).unwrap_or_default();
+        let mut expected = answer.as_ref().map(|echo| conditions(expect, echo, codes)).unwrap_or_default();
         for found in expected.iter_mut().filter_map(|condition| condition.found.as_mut()) {
             *found = known.masked(found);
         }
-        let is_whole = answer.as_ref().is_some_and(|echo| echo.status > 0);
+        let is_whole = answer.as_ref().is_some_and(|echo| echo.status.is_some());
         let outcome = match () {
             () if *attempts == 0 => TriedOutcome::NotSent,
             () if is_whole => TriedOutcome::Unexpected,
@@ -150,7 +151,7 @@ impl Showing {
 fn brought(expect: &Expect, echo: &Echo) -> Vec<Result<Vec<u8>, String>> {
     let mut decoded = Vec::new();
     let body = Coding::of(&echo.head).decode(&echo.body, &mut decoded);
-    let is_whole = echo.status > 0 && is_all_kept(echo);
+    let is_whole = echo.status.is_some() && is_all_kept(echo);
     let one = |Captured { capture, .. }: &Captured| {
         let mut value = Vec::new();
         let body = match &body {
@@ -170,7 +171,7 @@ fn is_all_kept(echo: &Echo) -> bool {
 
 /// Why its body is not shown, if a secret in it might not be known.
 fn why_left_out(expect: &Expect, echo: &Echo) -> Option<&'static str> {
-    let is_whole = echo.status > 0 && is_all_kept(echo);
+    let is_whole = echo.status.is_some() && is_all_kept(echo);
     let is_taken_from = expect.captures.iter().any(|captured| captured.capture.reads_body());
     match () {
         () if is_whole || echo.body.is_empty() => None,
@@ -184,21 +185,20 @@ fn why_left_out(expect: &Expect, echo: &Echo) -> Option<&'static str> {
     }
 }
 
-/// Each condition on the answer, and whether it holds.
-fn conditions(expect: &Expect, echo: &Echo) -> Vec<TriedCondition> {
+/// Each condition on the answer, and whether it holds. `codes` are those of the protocol, where they have names.
+fn conditions(expect: &Expect, echo: &Echo, codes: Option<&NamedCodes>) -> Vec<TriedCondition> {
     let Echo { status, head, body, body_bytes } = echo.clone();
-    let reply = Reply { code: status, body_bytes, reusable: false };
     let tried = Tried {
         sent: Vec::new(),
         head,
         body,
-        reply: (status > 0).then_some(reply),
+        reply: status.map(|code| Reply { code, body_bytes, reusable: false }),
         took: Nanos::ZERO,
         room: None,
         then: Then::Done,
         result: Err(PreflightError::Answer { answer: String::new(), reason: String::new() }),
     };
-    let mut all = expected(expect, &tried, None);
+    let mut all = expected(expect, &tried, codes);
     if !is_all_kept(echo) {
         // The run had more of it than there is now.
         let untold = all.iter_mut().filter(|condition| condition.holds.is_none());
@@ -237,11 +237,29 @@ impl Observer for Keeping<'_> {
             if *kept < self.showing.each {
                 *kept += 1;
                 let name = header.target_name(failed.arrival.arrival.operation as usize);
-                let shown = self.showing.shown(&failed, kind, name);
+                let shown = self.showing.shown(&failed, kind, name, header.codes.as_ref());
                 self.writer.write(&shown);
                 tally.keep_failure(shown);
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_with_names_are_told_by_them_and_the_first_is_whole() {
+        let names = ["ok", "nil", "ERR"].map(String::from).to_vec();
+        let codes = NamedCodes { protocol: "redis".into(), names, successes: 2 };
+        let of = |status| conditions(&Expect::new(&[]), &Echo { status, ..Echo::default() }, Some(&codes));
+        for (status, holds) in
+            [(Some(0), Some(true)), (Some(1), Some(true)), (Some(2), Some(false)), (None, None)]
+        {
+            let all = of(status);
+            assert_eq!((all.len(), all[0].condition.as_str(), all[0].holds), (1, "status=ok|nil", holds));
+        }
     }
 }

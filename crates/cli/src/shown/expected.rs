@@ -13,10 +13,9 @@ pub(crate) fn expected(expect: &Expect, tried: &Tried, codes: Option<&NamedCodes
     if expect.statuses.is_empty() && expect.codes.is_empty() {
         let is_success = |code: u16| match codes {
             None => FailureKind::of_status(code).is_none(),
-            Some(codes) => code < codes.successes,
+            Some(codes) => codes.is_success(code),
         };
-        let good = codes.and_then(|codes| codes.names.get(..usize::from(codes.successes)));
-        let good = good.map_or_else(|| "200..399".to_string(), |good| good.join("|"));
+        let good = codes.map_or_else(|| "200..399".to_string(), |codes| codes.of_success().join("|"));
         let holds = tried.reply.map(|reply| is_success(reply.code));
         all.push(TriedCondition { condition: format!("status={good}"), holds, found: None });
     }
@@ -36,7 +35,7 @@ pub(crate) fn expected(expect: &Expect, tried: &Tried, codes: Option<&NamedCodes
                     Some(Unmet::Body(why)) => (None, Some(why.to_string())),
                     Some(Unmet::Condition { found, .. }) => {
                         // Which code it is only the protocol can name.
-                        let named = codes.and_then(|codes| codes.names.get(usize::from(reply.code)));
+                        let named = codes.and_then(|codes| codes.name(reply.code));
                         let named = named.filter(|_| matches!(condition, Condition::Codes(_)));
                         (Some(false), Some(named.map_or(found, |name| format!("it is {name}"))))
                     }

@@ -8,8 +8,8 @@ const BODY_MAX: usize = 12 * 1024;
 /// What came of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
-    /// Its status; 0 while it is not whole.
-    pub status: u16,
+    /// The number of its code; `None` while it is not whole. Codes that have names begin at 0.
+    pub status: Option<u16>,
     /// Its head, as a protocol hands it on.
     pub head: Vec<u8>,
     /// The beginning of its body, codings such as gzip not undone.
@@ -43,7 +43,7 @@ impl Echoes {
         self.sent += 1;
         let Place { arrival: number, sent, echo } = &mut self.places[place];
         (*number, *sent) = (arrival, self.sent);
-        (echo.status, echo.body_bytes) = (0, 0);
+        (echo.status, echo.body_bytes) = (None, 0);
         echo.head.clear();
         echo.body.clear();
     }
@@ -64,7 +64,7 @@ impl Echoes {
 
     pub(super) fn done(&mut self, place: usize, status: u16) {
         if let Some(Place { echo, .. }) = self.places.get_mut(place) {
-            echo.status = status;
+            echo.status = Some(status);
         }
     }
 
@@ -73,7 +73,7 @@ impl Echoes {
         let index = failed.arrival.index;
         let all = self.places.iter().filter(|place| place.sent > 0 && place.arrival == index);
         let last = all.max_by_key(|place| place.sent).filter(|_| failed.was_under_way)?;
-        (!last.echo.head.is_empty() || last.echo.status > 0).then_some(&last.echo)
+        (!last.echo.head.is_empty() || last.echo.status.is_some()).then_some(&last.echo)
     }
 }
 
@@ -103,10 +103,21 @@ mod tests {
             echoes.done(place, 500);
         }
         let echo = echoes.of(&failed(true)).expect("an answer");
-        assert_eq!((echo.head.as_slice(), echo.status), (&b"two"[..], 500));
+        assert_eq!((echo.head.as_slice(), echo.status), (&b"two"[..], Some(500)));
         assert_eq!((echo.body.len(), echo.body_bytes), (BODY_MAX, BODY_MAX as u64 + 4));
         assert_eq!(echoes.of(&failed(false)), None);
         echoes.begin(1, 8);
         assert_eq!(echoes.of(&failed(true)).map(|echo| echo.head.as_slice()), Some(&b"one"[..]));
+    }
+
+    #[test]
+    fn an_answer_without_a_head_is_whole_with_the_first_of_all_codes() {
+        let mut echoes = Echoes::default();
+        let arrival = Arrival::single(7, 0, Instant(0));
+        let failed = FailedArrival { arrival, kind: None, at: Instant(1), attempts: 1, was_under_way: true };
+        echoes.begin(0, 7);
+        assert_eq!(echoes.of(&failed), None);
+        echoes.done(0, 0);
+        assert_eq!(echoes.of(&failed).map(|echo| echo.status), Some(Some(0)));
     }
 }
