@@ -11,7 +11,7 @@ use crate::facts;
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
 pub(crate) use block::{answer, blocks, figure, write as sections};
-pub(crate) use page::{Page, tool};
+pub(crate) use page::{Page, machine, made};
 use std::fmt::Write;
 use unblink_artifact::document::RunDocument;
 

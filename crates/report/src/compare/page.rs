@@ -14,29 +14,21 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     let mut page = Page::new(&format!("{}: {}", words::verdict(doc), words::target(&doc.candidate)));
     page.json("compare", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     page.simulated(doc.simulated);
-    let out = &mut page.body;
-    let _ = write!(
-        out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h1>{}</h1>",
-        escape(&doc.tool.name),
-        escape(&doc.tool.version),
-        if doc.a_a { "the noise floor" } else { "comparison" },
-        if doc.a_a {
-            "One target, compared with itself"
-        } else {
-            "Is the candidate slower than the baseline?"
-        },
-    );
-    for (name, side) in [("Baseline", &doc.baseline), ("Candidate", &doc.candidate)] {
-        let _ = write!(
-            out,
-            "<p class=\"load\"><b>{name}</b> {} <span class=\"means\">· {}</span></p>",
-            html::breakable(&words::target(side)),
-            escape(&words::runs(side))
-        );
-    }
+    let (about, title) = if doc.a_a {
+        ("the noise floor", "One target, compared with itself")
+    } else {
+        ("comparison", "Is the candidate slower than the baseline?")
+    };
+    let side = |(name, side)| {
+        let (target, runs) = (html::breakable(&words::target(side)), escape(&words::runs(side)));
+        format!("<b>{name}</b> {target} <span class=\"means\">· {runs}</span>")
+    };
+    let mut asked: Vec<String> =
+        [("Baseline", &doc.baseline), ("Candidate", &doc.candidate)].map(side).into();
     let alone = doc.rule.request.as_ref().map(|name| format!(" · {name} alone")).unwrap_or_default();
-    let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.plan.summary), escape(&alone));
+    asked.push(format!("<span class=\"means\">{}{}</span>", escape(&doc.plan.summary), escape(&alone)));
+    page.head(&doc.tool, about, title, &asked);
+    let out = &mut page.body;
     verdict(out, doc);
     let picture = super::picture(doc);
     page.pictures(std::iter::once(&picture).chain(&super::runs::pictures(doc)), "compare");
@@ -44,9 +36,8 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     let sides = [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)];
     let side_by_side = side_by_side.into_iter().chain(lines::journeys(doc));
     page.tables(side_by_side.chain(sides.map(|(name, side)| runs(doc, name, side))));
-    let made = format!("<p>Made by {}. ", html::tool(&doc.tool));
-    let holds = format!("The page holds its whole document ({}) as JSON.</p>", escape(&doc.schema));
-    page.finish_with(&doc.command, &(made + &holds))
+    let holds = format!("The page holds its whole document ({}) as JSON.", escape(&doc.schema));
+    page.finish_with(&doc.command, &html::made(&doc.tool, &holds))
 }
 
 fn verdict(out: &mut String, doc: &CompareDocument) {

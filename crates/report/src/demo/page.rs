@@ -12,15 +12,8 @@ pub(super) fn render(demo: &Demo) -> String {
     let mut page = Page::new(&finding);
     page.document("open", &demo.open);
     page.document("closed", &demo.closed);
+    page.head(&demo.open.tool, "demonstration", &finding, &[escape(&demo.scenario)]);
     let out = &mut page.body;
-    let _ = write!(
-        out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· demonstration</span></p><h1>{}</h1><p class=\"load\">{}</p></header>",
-        escape(&demo.open.tool.name),
-        escape(&demo.open.tool.version),
-        escape(&finding),
-        escape(&demo.scenario),
-    );
     table(out, demo);
     out.push_str("<section class=\"words story\">");
     for sentence in story::sentences(demo) {

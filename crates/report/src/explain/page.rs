@@ -23,16 +23,11 @@ pub(super) fn render(explain: &Explain) -> String {
     let finding = finding(&figures);
     let mut page = Page::new(&finding);
     page.document("truth", &explain.truth);
+    page.body += STYLE;
+    let told = "explanation · SIMULATED: no request was sent";
+    page.head(&explain.truth.tool, told, &finding, &[escape(&about(explain))]);
     let out = &mut page.body;
-    let _ = write!(
-        out,
-        "{STYLE}<header><p class=\"brand\"><b>{}</b> {} <span>· explanation · SIMULATED: no request was sent</span></p>\
-         <h1>{}</h1><p class=\"load\">{}</p></header><section class=\"pictures clients-plot\">",
-        escape(&explain.truth.tool.name),
-        escape(&explain.truth.tool.version),
-        escape(&finding),
-        escape(&about(explain)),
-    );
+    out.push_str("<section class=\"pictures clients-plot\">");
     let (title, truth, panels) = panels(explain, &figures);
     html::figure(out, &svg::panels_apart(title, &truth, &panels), "truth", 2);
     out.push_str("</section>");

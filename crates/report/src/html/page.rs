@@ -6,7 +6,7 @@ use crate::format::plural;
 use crate::svg::canvas::escape;
 use crate::svg::{COLORS, MARKS, Picture};
 use std::fmt::Write;
-use unblink_artifact::document::{RunDocument, Tool};
+use unblink_artifact::document::{Environment, RunDocument, Tool};
 use unblink_artifact::harmless;
 
 const STYLE: &str = include_str!("style.css");
@@ -29,6 +29,23 @@ impl Page {
         if is_simulated {
             self.body += "<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>";
         }
+    }
+
+    /// What stands at the top: who says it, `about` what, the page's own title, and below it what was asked.
+    /// What was asked is HTML, a paragraph each.
+    pub(crate) fn head(&mut self, tool: &Tool, about: &str, title: &str, asked: &[String]) {
+        let _ = write!(
+            self.body,
+            "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h1>{}</h1>",
+            escape(&tool.name),
+            escape(&tool.version),
+            escape(about),
+            super::breakable(title),
+        );
+        for paragraph in asked {
+            let _ = write!(self.body, "<p class=\"load\">{paragraph}</p>");
+        }
+        self.body += "</header>";
     }
 
     /// Pictures, as wide or beside each other as they are meant to be; `scope` as in [`figure`](super::figure).
@@ -105,22 +122,26 @@ impl Page {
 /// Where and with what a run was made.
 fn made_by(doc: &RunDocument, holds: &str) -> String {
     let e = &doc.environment;
-    format!(
-        "<p>{} · {} · {} · {} · {}</p>\
-         <p>Made by {}. {} ({}) as JSON.</p>",
-        escape(&e.kernel),
-        escape(&e.cpu),
-        plural(u64::from(e.cores), "core", "cores"),
+    let limits = [
         plural(e.file_descriptors_max, "file descriptor", "file descriptors"),
         plural(u64::from(e.local_ports), "local port", "local ports"),
-        tool(&doc.tool),
-        holds,
-        escape(&doc.schema),
-    )
+    ];
+    let holds = format!("{holds} ({}) as JSON.", escape(&doc.schema));
+    format!("<p>{} · {}</p>{}", machine(e), limits.join(" · "), made(&doc.tool, &holds))
+}
+
+/// The machine, in few words.
+pub(crate) fn machine(e: &Environment) -> String {
+    format!("{} · {} · {}", escape(&e.kernel), escape(&e.cpu), plural(u64::from(e.cores), "core", "cores"))
+}
+
+/// What made a page, and what the page holds (HTML).
+pub(crate) fn made(by: &Tool, holds: &str) -> String {
+    format!("<p>Made by {}. {holds}</p>", tool(by))
 }
 
 /// Name, version and, where it is known, the commit.
-pub(crate) fn tool(tool: &Tool) -> String {
+fn tool(tool: &Tool) -> String {
     let commit = tool.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
     escape(&format!("{} {}{commit}", tool.name, tool.version))
 }

@@ -16,17 +16,10 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     // Only a map with other keys than strings could fail, and a document has none.
     page.json("knee", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     page.simulated(doc.header.question.simulated);
+    let about = format!("{} · the highest rate that meets an objective", html::moment(&doc.header.started_at));
+    let asked = words::about(doc).split_once(" · ").map_or(String::new(), |(_, rest)| escape(rest));
+    page.head(&doc.header.tool, &about, &doc.header.question.target, &[asked]);
     let out = &mut page.body;
-    let _ = write!(
-        out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {} · the highest rate that meets an objective</span></p>\
-         <h1>{}</h1><p class=\"load\">{}</p></header>",
-        escape(&doc.header.tool.name),
-        escape(&doc.header.tool.version),
-        escape(&html::moment(&doc.header.started_at)),
-        html::breakable(&doc.header.question.target),
-        escape(&words::about(doc).split_once(" · ").map_or(String::new(), |(_, rest)| rest.to_string())),
-    );
     html::answer(out, tone(doc), (&word, sentence), if doc.answer.is_some() { "largest" } else { "" }, 2);
     if let Some((_, word, sentence)) = words::at_least(doc) {
         let _ = write!(out, "<p class=\"sentence\"><b>{word}</b> {}</p>", escape(&sentence));
@@ -40,15 +33,8 @@ pub(super) fn render(doc: &KneeDocument) -> String {
         page.pictures(&svg::load_curve::pictures(doc), "knee");
         page.tables(sections::all(doc, Room::Page));
     }
-    let environment = &doc.header.environment;
-    let made = format!(
-        "<p>{} · {} · {}</p><p>Made by {}. The page holds its whole document ({}) as JSON.</p>",
-        escape(&environment.kernel),
-        escape(&environment.cpu),
-        format::plural(u64::from(environment.cores), "core", "cores"),
-        html::tool(&doc.header.tool),
-        escape(&doc.schema),
-    );
+    let holds = format!("The page holds its whole document ({}) as JSON.", escape(&doc.schema));
+    let made = format!("<p>{}</p>{}", html::machine(&doc.header.environment), html::made(&doc.header.tool, &holds));
     page.finish_with(&doc.header.command, &made)
 }
 

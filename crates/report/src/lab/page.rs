@@ -18,17 +18,9 @@ pub(super) fn render(doc: &LabDocument) -> String {
     let title = matrix_title(doc);
     let mut page = Page::new(&title.finding);
     page.json("lab-rows", &harmless::json(&doc.rows).unwrap_or_else(|_| "null".into()));
+    let told = format!("load tools beside a known truth · {}", html::moment(&doc.finished_at));
+    page.head(&doc.tool, &told, &title.finding, &[escape(&about(doc))]);
     let out = &mut page.body;
-    let _ = write!(
-        out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· load tools beside a known truth · {}</span></p>\
-         <h1>{}</h1><p class=\"load\">{}</p></header>",
-        escape(&doc.tool.name),
-        escape(&doc.tool.version),
-        escape(&html::moment(&doc.finished_at)),
-        escape(&title.finding),
-        escape(&about(doc)),
-    );
     if let Some(late) = words::lateness(doc) {
         let _ = write!(out, "<aside class=\"simulated\"><p>{}</p></aside>", escape(&late));
     }
@@ -39,15 +31,8 @@ pub(super) fn render(doc: &LabDocument) -> String {
     }
     pairs(doc).iter().for_each(|(stem, picture)| html::figure(out, picture, stem, 3));
     out.push_str("</section>");
-    let e = &doc.environment;
-    let made = format!(
-        "<p>{} · {} · {}</p><p>Made by {} {}. The page holds its rows as JSON; lab.json beside it holds everything.</p>",
-        escape(&e.kernel),
-        escape(&e.cpu),
-        format::plural(u64::from(e.cores), "core", "cores"),
-        escape(&doc.tool.name),
-        escape(&doc.tool.version),
-    );
+    let made = html::made(&doc.tool, "The page holds its rows as JSON; lab.json beside it holds everything.");
+    let made = format!("<p>{}</p>{made}", html::machine(&doc.environment));
     page.finish_with(&doc.command, &made)
 }
 
