@@ -24,6 +24,7 @@ mod lane;
 mod notice;
 mod opening;
 mod overslept;
+mod own;
 mod retry;
 mod spread;
 mod waiting;
@@ -136,7 +137,7 @@ impl<L: Load> Dispatch<L> {
         };
         for (origin, lane) in self.lanes.iter().enumerate() {
             let in_flight = lane.in_flight().iter().map(|list| u64::from(list.len)).sum();
-            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) };
+            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) + self.waiting_own(origin) };
             gauges.in_flight += levels.in_flight;
             gauges.backlog += levels.backlog;
             gauges.lanes[origin] = levels;
@@ -194,6 +195,11 @@ impl<L: Load> Dispatch<L> {
             let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
             *more_to_do |= lane.look_at(due, again, now);
         }
+        if self.policy.own.is_some() {
+            for origin in 0..self.lanes.len() {
+                self.more_to_do |= self.look_at_own(origin, now);
+            }
+        }
         rec.look_at_absences(now);
     }
 
@@ -225,6 +231,9 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
+            let for_own = self.oldest_for_own(origin);
+            no_later(for_own.map(|intended| intended + timeout));
+            no_later(connections.blocked_until.filter(|_| for_own.is_some()));
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);
@@ -255,10 +264,15 @@ impl<L: Load> Dispatch<L> {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
+            while let Some(flight) = self.take_any_own(origin) {
+                let flight = self.with_cause(&flight, now);
+                self.end_unanswered(&flight, 0, None, now, rec);
+            }
         }
         while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
             self.end_unanswered(&flight, 0, None, now, rec);
         }
+        while self.policy.own.is_some() && !self.close_left(now, out, rec) {}
         self.finished = true;
     }
 
@@ -267,6 +281,7 @@ impl<L: Load> Dispatch<L> {
         self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
             self.expire_waiting(origin, now, rec);
+            self.expire_own(origin, now, rec);
             self.expire_opening(origin, now, out, rec);
             self.close_unneeded(origin, now, out, rec);
             self.retire_aged(origin, now, out, rec);
@@ -294,12 +309,19 @@ impl<L: Load> Dispatch<L> {
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
         self.take_note_of_due(until, now, rec);
         if let Some(retrying) = &mut self.retrying {
-            retrying.release(until, |operation| self.policy.origins.of(operation));
+            let Policy { origins, own, .. } = &self.policy;
+            retrying.release(until, |arrival| {
+                let is_own = own.is_some_and(|own| own.has(arrival));
+                origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
+            });
         }
+        let is_own = self.policy.own.is_some() && self.close_left(now, out, rec);
         let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
             let before = sends;
-            if !self.pump_lane(origin, &mut sends, now, out, rec) {
+            if is_own && !self.pump_own(origin, &mut sends, now, out, rec)
+                || !self.pump_lane(origin, &mut sends, now, out, rec)
+            {
                 // One that has sent nothing comes first, or others that fill each turn could shut it out.
                 self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
@@ -308,7 +330,8 @@ impl<L: Load> Dispatch<L> {
             origin = self.lane_after(origin);
         }
         let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
-        let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0) && !is_ahead();
+        let nobody_waits = |origin| self.waiting(origin) == 0 && self.waiting_own(origin) == 0;
+        let nothing_waits = || (0..self.lanes.len()).all(nobody_waits) && !is_ahead();
         if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
@@ -367,6 +390,11 @@ impl<L: Load> Dispatch<L> {
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
+    }
+
+    /// Lines of arrivals that the load has.
+    fn lines(&self) -> usize {
+        self.lanes.len() * if self.policy.own.is_some() { 3 } else { 1 }
     }
 
     #[inline]
@@ -430,7 +458,7 @@ impl<L: Load> Dispatch<L> {
     fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
         let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
         let lane = &mut self.lanes[origin];
-        let noticed = lane.noticed(&arrival);
+        let noticed = lane.oversleep.noticed(&arrival);
         Flight {
             arrival,
             noticed,

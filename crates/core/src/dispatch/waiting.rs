@@ -2,7 +2,7 @@
 
 use super::Dispatch;
 use super::arena::NONE;
-use super::lane::{Lane, ROUNDS_MAX};
+use super::lane::{LISTS_MAX, Lane};
 use crate::load::Load;
 use crate::origins::ORIGINS_MAX;
 use crate::record::Ages;
@@ -21,9 +21,13 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
         }
-        for Lane { resend, .. } in &self.lanes {
+        for Lane { resend, own, .. } in &self.lanes {
             let age = |place: u64| now.since(resend[place as usize].arrival.intended);
             ages.add_in_order(resend.len() as u64, age);
+            let lines = own.iter().flat_map(|own| [&own.resend, &own.waiting]);
+            for line in lines {
+                ages.add_in_order(line.len() as u64, |place| now.since(line[place as usize].arrival.intended));
+            }
         }
         self.add_ages_of_retried(now, ages);
         self.add_ages_in_flight(now, ages);
@@ -43,7 +47,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn add_ages_in_flight(&self, now: Instant, ages: &mut Ages) {
-        let mut heads = [NONE; ORIGINS_MAX * ROUNDS_MAX];
+        let mut heads = [NONE; ORIGINS_MAX * LISTS_MAX];
         let lists = || self.lanes.iter().flat_map(|lane| lane.in_flight());
         heads.iter_mut().zip(lists()).for_each(|(head, list)| *head = list.head);
         let (mut walked, mut last) = (0, Instant(0));
@@ -80,9 +84,11 @@ impl<L: Load> Dispatch<L> {
         let waiting = self
             .load
             .iter()
-            .flat_map(|load| (0..self.lanes.len()).filter_map(|origin| Some(load.oldest(origin)?.intended)));
+            .flat_map(|load| (0..self.lines()).filter_map(|line| Some(load.oldest(line)?.intended)));
         let again = self.retrying.iter().flat_map(|retrying| retrying.all());
-        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(again);
+        let own = self.lanes.iter().flat_map(|lane| &lane.own);
+        let own = own.flat_map(|own| own.resend.iter().chain(&own.waiting));
+        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(own).chain(again);
         let again = again.filter(|flight| concerns(flight.arrival.operation));
         let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let under_way = lists.filter_map(|list| {
