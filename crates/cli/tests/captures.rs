@@ -391,7 +391,8 @@ fn journeys_against_the_lab() {
 #[test]
 fn a_stall_shows_in_the_step_that_met_it() {
     let place = Place::new();
-    let scenario = ["--scenario", "stall", "--stall-at", "2500ms", "--stall-for", "400ms", "--baseline", "1ms"];
+    let scenario =
+        ["--scenario", "stall", "--stall-at", "2500ms", "--stall-for", "400ms", "--baseline", "1ms"];
     let lab = Lab::serve(&place, &[&scenario[..], &["--answer-json"]].concat());
     let steps = ["login", "search", "order"].map(|name| {
         format!("[[journeys.steps]]\nname = \"{name}\"\nurl = \"/{name}\"\ncapture = {{ of_{name} = \"json $.id\" }}\n")

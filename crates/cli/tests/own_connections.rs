@@ -61,7 +61,11 @@ fn of_journeys(server: &Hostile) -> Vec<Vec<(String, String)>> {
 fn completed(run: &Run, journeys: u64) {
     run.assert_accounts();
     let account = run.at("/journeys/0/account");
-    assert_eq!((&account["scheduled"], &account["completed"]), (&json!(journeys), &json!(journeys)), "{account}");
+    assert_eq!(
+        (&account["scheduled"], &account["completed"]),
+        (&json!(journeys), &json!(journeys)),
+        "{account}"
+    );
     assert_eq!(run.at("/journeys/0/own_connection"), &json!(true));
 }
 
@@ -97,7 +101,8 @@ fn a_connection_that_the_server_closes_is_opened_again() {
     let run = place.measure(&["plan.toml", &server.url()]);
     completed(&run, 50);
     let journeys = of_journeys(&server);
-    let of = |steps: &[&str]| journeys.iter().filter(|seen| seen.iter().map(|(step, _)| step).eq(steps)).count();
+    let of =
+        |steps: &[&str]| journeys.iter().filter(|seen| seen.iter().map(|(step, _)| step).eq(steps)).count();
     assert_eq!((of(&["search", "cart"]), of(&["order"])), (50, 50), "{journeys:?}");
     let counts = ["own", "own_again", "closed_with_journey"].map(|name| run.connections(name));
     assert_eq!(counts, [100, 50, 50]);
@@ -137,7 +142,11 @@ fn the_labs_log_has_a_connection_for_each_journey() {
         let version: &[&str] = if http == "2" { &["--http", "2"] } else { &[] };
         let run = place.measure(&[&["plan.toml", &lab.url, "-t", "2"], version].concat());
         completed(&run, 100);
-        assert_eq!((run.connections("own"), run.connections("closed_with_journey")), (100, 100), "HTTP/{http}");
+        assert_eq!(
+            (run.connections("own"), run.connections("closed_with_journey")),
+            (100, 100),
+            "HTTP/{http}"
+        );
         lab.stop();
         let mut requests: BTreeMap<u32, u32> = BTreeMap::new();
         for row in unblink_lab::read_truth(place.path().join("truth.csv")).expect("a log") {

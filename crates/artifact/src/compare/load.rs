@@ -68,10 +68,7 @@ fn journeys(run: &RunDocument) -> Told {
                 )
             })
             .collect();
-        format!(
-            "{name} {share:?}, cookies {cookies}, own connection {own_connection}: {}",
-            steps.join(", ")
-        )
+        format!("{name} {share:?}, cookies {cookies}, own connection {own_connection}: {}", steps.join(", "))
     };
     let all: Vec<String> = run.journeys.iter().map(said).collect();
     Told::exact(if all.is_empty() { "none".into() } else { all.join("; ") })

@@ -227,7 +227,9 @@ impl Connections {
         match self.conns[slot].whose {
             Whose::Everybody => {
                 let room = self.conns[slot].room_when_open;
-                self.change(slot, now, |conn| (conn.is_open, conn.room, conn.rested_from) = (true, room, now));
+                self.change(slot, now, |conn| {
+                    (conn.is_open, conn.room, conn.rested_from) = (true, room, now)
+                });
             }
             _ => self.opened_own(slot, now),
         }

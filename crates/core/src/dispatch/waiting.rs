@@ -26,7 +26,9 @@ impl<L: Load> Dispatch<L> {
             ages.add_in_order(resend.len() as u64, age);
             let lines = own.iter().flat_map(|own| [&own.resend, &own.waiting]);
             for line in lines {
-                ages.add_in_order(line.len() as u64, |place| now.since(line[place as usize].arrival.intended));
+                ages.add_in_order(line.len() as u64, |place| {
+                    now.since(line[place as usize].arrival.intended)
+                });
             }
         }
         self.add_ages_of_retried(now, ages);

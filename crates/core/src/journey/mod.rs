@@ -280,7 +280,8 @@ impl Paths {
 
     /// Those with connections of their own, if there are any.
     pub fn own(&self) -> Option<OwnJourneys> {
-        let bits = self.each.iter().enumerate().map(|(number, path)| u64::from(path.own_connection) << number);
+        let bits =
+            self.each.iter().enumerate().map(|(number, path)| u64::from(path.own_connection) << number);
         let which = bits.fold(0, |which, bit| which | bit);
         (which != 0).then_some(OwnJourneys { which, under_way_max: self.under_way_max })
     }

@@ -1,11 +1,12 @@
 //! Journeys with connections of their own: the books of the world check each send, and here is what it comes to.
 
-use super::{Dice, WORLDS, play, random_world, retrying_world, travelling_world};
+use super::{Dice, Server, WORLDS, play, random_world, retrying_world, travelling_world};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{Plan, PlanSpec};
+use unblink_core::plan::Plan;
+use unblink_core::time::Nanos;
 
 /// One of two journeys has connections of its own, or both have; often there are few connections, and half try again.
-fn own_world(seed: u64) -> (Plan, super::Server, Option<unblink_core::time::Nanos>) {
+fn own_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let mut dice = Dice(seed ^ 0x0417);
     let (plan, server, stop) = travelling_world(seed);
     let mut spec = plan.spec().clone();
@@ -21,14 +22,14 @@ fn own_world(seed: u64) -> (Plan, super::Server, Option<unblink_core::time::Nano
         spec.retry = retrying_world(seed).0.spec().retry.clone();
         spec.retry.iter_mut().for_each(|retry| retry.try_timeout = None);
     }
-    let age = (dice.roll(4) == 0).then(|| unblink_core::time::Nanos::from_millis(1 + dice.roll(1000)));
-    (Plan::new(PlanSpec { ..spec }).expect("a valid plan"), super::Server { age, ..server }, stop)
+    let age = (dice.roll(4) == 0).then(|| Nanos::from_millis(1 + dice.roll(1000)));
+    (Plan::new(spec).expect("a valid plan"), Server { age, ..server }, stop)
 }
 
 #[test]
 fn no_request_shares_the_connection_of_a_journey() {
     let (mut own, mut again, mut left, mut waited) = (0, 0, 0, 0);
-    for seed in (0..2 * WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
+    for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = own_world(seed);
         let (bank, world) = play(&plan, server, stop);
         let mut all = bank.counters.measured;
@@ -40,14 +41,18 @@ fn no_request_shares_the_connection_of_a_journey() {
         let counts = bank.counters.connections();
         assert_eq!(counts.own, world.books.owned.taken, "seed {seed}");
         assert!(counts.own_again < counts.own.max(1), "seed {seed}: the first of all is in place of none");
-        assert_eq!(world.books.owned_and_open(), 0, "seed {seed}: a journey has ended, and its connection has not");
+        assert_eq!(
+            world.books.owned_and_open(),
+            0,
+            "seed {seed}: a journey has ended, and its connection has not"
+        );
         own += counts.own;
         again += counts.own_again;
         left += counts.closed_with_journey;
         waited += bank.counters.lag.no_connection;
     }
-    assert!(own > 100 * WORLDS, "journeys have connections of their own: {own}");
-    assert!(again > WORLDS, "they lose some: {again}");
-    assert!(left > 50 * WORLDS, "they leave them: {left}");
-    assert!(waited > 10 * WORLDS, "the limit makes them wait: {waited}");
+    assert!(own > 30 * WORLDS, "journeys have connections of their own: {own}");
+    assert!(again > WORLDS / 4, "they lose some: {again}");
+    assert!(left > 15 * WORLDS, "they leave them: {left}");
+    assert!(waited > 3 * WORLDS, "the limit makes them wait: {waited}");
 }

@@ -30,7 +30,10 @@ impl Owned {
             };
             plan.journeys().is_some_and(entry)
         };
-        Owned { operations: (0..plan.spec().idempotent.len() as u32).filter(own).collect(), ..Owned::default() }
+        Owned {
+            operations: (0..plan.spec().idempotent.len() as u32).filter(own).collect(),
+            ..Owned::default()
+        }
     }
 
     /// Some journeys have connections of their own.
@@ -38,7 +41,13 @@ impl Owned {
         !self.operations.is_empty()
     }
 
-    pub(super) fn sent(&mut self, conn: ConnId, operation: u32, arrival: u64, is_open: impl Fn(&ConnId) -> bool) {
+    pub(super) fn sent(
+        &mut self,
+        conn: ConnId,
+        operation: u32,
+        arrival: u64,
+        is_open: impl Fn(&ConnId) -> bool,
+    ) {
         let unit = arrival & UNIT;
         if !self.operations.contains(&operation) {
             assert!(!self.by.contains_key(&conn), "{conn:?} is a journey's own, and carries another request");

@@ -130,7 +130,12 @@ impl Connections {
     }
 
     /// Puts a flight of its journey on a connection.
-    pub(in crate::dispatch) fn take_own_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
+    pub(in crate::dispatch) fn take_own_place<T>(
+        &mut self,
+        slot: u32,
+        flights: &mut Arena<T, 3>,
+        flight: u32,
+    ) {
         let conn = &mut self.conns[slot];
         flights.push_back(&mut conn.flights, flight);
         conn.carried.count(conn.flights.len);
@@ -154,7 +159,8 @@ impl Connections {
     pub(in crate::dispatch) fn note_own_fullness(&mut self, now: Instant, waiting: u64) {
         let ahead = self.own.ahead();
         let is_short = waiting > ahead || ahead == 0;
-        let could_have_none = self.is_at_limit() && self.with_room[0].is_empty() && self.own.unclaimed.is_empty();
+        let could_have_none =
+            self.is_at_limit() && self.with_room[0].is_empty() && self.own.unclaimed.is_empty();
         self.own.is_full = is_short && (could_have_none || self.own.is_full && waiting > 0);
         let is_full = self.own.is_full;
         self.own.fullness.note(now, self.open >= self.max, is_full);
