@@ -176,7 +176,6 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.origins[0].closed_on_timeout = random.below(99);
     counters.origins[0].closed_unneeded = random.below(99);
     counters.origins[0].closed_by_age = random.below(99);
-    counters.origins[0].own = random.below(99);
     counters.origins[0].resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;

@@ -128,7 +128,7 @@ pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + super::OPENS_PER_TICK_MAX
     + super::OPENS_PER_TICK_MAX
     + 2 * super::TIMEOUTS_PER_CALL_MAX
-    + super::own::LEFT_PER_CALL_MAX * ORIGINS_MAX
+    + super::LEFT_PER_CALL_MAX * ORIGINS_MAX
     + ORIGINS_MAX * (2 * super::IDLE_CLOSED_PER_TICK_MAX + super::TIMEOUTS_PER_CALL_MAX)
     + 4;
 

@@ -6,15 +6,12 @@
 
 use super::connections::Whose;
 use super::overslept::{OVERSLEPT_FROM, Oversleep};
-use super::{Action, Actions, CloseKind, Dispatch, SENDS_PER_CALL_MAX};
+use super::{Action, Actions, CloseKind, Dispatch, LEFT_PER_CALL_MAX, SENDS_PER_CALL_MAX};
 use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 use std::collections::VecDeque;
-
-/// Journeys whose connections one call closes because they have ended.
-pub(super) const LEFT_PER_CALL_MAX: usize = 64;
 
 /// What waits in a lane for connections of its own.
 #[derive(Debug)]
