@@ -192,7 +192,10 @@ fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a String> {
     let likeness = |other: &str| {
         let other = other.to_lowercase();
         let step = other.rsplit(": ").next().unwrap_or_default();
-        strsim::jaro_winkler(&lower, &other).max(strsim::jaro_winkler(&lower, step))
+        // Of short names, one slip of the fingers is too much for that measure.
+        let is_slip = |other: &str| lower.len() > 2 && strsim::osa_distance(&lower, other) == 1;
+        let slip = if is_slip(&other) || is_slip(step) { 0.9 } else { 0.0 };
+        strsim::jaro_winkler(&lower, &other).max(strsim::jaro_winkler(&lower, step)).max(slip)
     };
     let all = names.iter().map(|other| (likeness(other), other));
     let near = all.max_by(|(one, _), (other, _)| one.total_cmp(other));
