@@ -2,7 +2,7 @@
 
 mod ending;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,7 +22,7 @@ use crate::lateness::LatenessBins;
 use crate::model::{Model, Served};
 use crate::timing::{Clock, Sleeper};
 use crate::truth::TruthLog;
-use crate::{LabError, ServerConfig, Summary, TruthRow};
+use crate::{EventStream, LabError, Protocol, ServerConfig, Summary, TruthRow};
 
 /// Events taken from the kernel at once. Few, so that none gets stale.
 const EVENTS: usize = 64;
@@ -49,7 +49,10 @@ pub(crate) struct EventLoop {
     /// Kept open for the epoll instance.
     _stop: Arc<OwnedFd>,
     tls: Option<Arc<rustls::ServerConfig>>,
-    is_http2: bool,
+    protocol: Protocol,
+    events: Option<EventStream>,
+    /// When the events of answers under way left, by request; only for the truth log.
+    events_ns: HashMap<u64, Vec<u64>>,
     answers: Answers,
     answers_json: bool,
     truth: Option<TruthLog>,
@@ -101,7 +104,9 @@ impl EventLoop {
             listener,
             _stop: stop,
             tls,
-            is_http2: config.http2,
+            protocol: config.protocol,
+            events: config.events,
+            events_ns: HashMap::new(),
             answers: Answers::new(config.body_bytes),
             answers_json: config.json,
             truth,
@@ -241,7 +246,7 @@ impl EventLoop {
         });
         let number = self.summary.connections as u32;
         let token = u64::from(number) << 32 | u64::from(index);
-        let mut connection = Connection::new(TcpStream::from(socket), tls, self.is_http2);
+        let mut connection = Connection::new(TcpStream::from(socket), tls, self.protocol);
         connection.readable = true;
         self.slots[index as usize] = Slot { number, connection: Some(connection) };
         self.open += 1;
@@ -267,7 +272,9 @@ impl EventLoop {
                 Advance::Arrived(mut request) if request.route == Route::Scenario => {
                     request.keep_alive &= !self.ends_connections;
                     let number = self.model.arrivals();
-                    let id = self.model.arrive(self.clock.now_ns(), token);
+                    let events = stream_of(&mut request, self.protocol, self.events);
+                    let id = self.model.arrive(self.clock.now_ns(), token, events);
+                    self.summary.requests_peak = self.summary.requests_peak.max(self.model.in_flight());
                     connection.keep(number, id, request);
                     if connection.peer_closed {
                         return self.close(token);
@@ -313,20 +320,31 @@ impl EventLoop {
         }
     }
 
+    /// Sends the answer that is due, or the event.
     fn finish_request(&mut self, served: &Served, now_ns: u64) {
-        let connection = self.connection(served.ticket);
-        let is_given_up = connection.is_some_and(|connection| connection.is_given_up(served.number));
-        let served = &Served { abandoned: served.abandoned || is_given_up, ..*served };
-        self.summary.served += 1;
-        self.summary.abandoned += u64::from(served.abandoned);
         self.lateness.record(now_ns - served.due_ns);
-        self.log(served, now_ns);
+        let part = served.part();
+        if part.is_some() && self.truth.is_some() {
+            self.events_ns.entry(served.number).or_default().push(now_ns);
+        }
+        if part.is_none_or(|part| part.is_last) {
+            let connection = self.connection(served.ticket);
+            let is_given_up = connection.is_some_and(|connection| connection.is_given_up(served.number));
+            let served = &Served { abandoned: served.abandoned || is_given_up, ..*served };
+            self.summary.served += 1;
+            self.summary.abandoned += u64::from(served.abandoned);
+            self.log(served, now_ns);
+        }
         // An abandoned request has no connection any more; its slot may hold another by now.
         let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };
         if slot.number != (served.ticket >> 32) as u32 {
             return;
         }
         let Some(connection) = &mut slot.connection else { return };
+        if let Some(part) = part {
+            connection.part(part);
+            return self.advance(served.ticket);
+        }
         let Some(request) = connection.take(served.number) else { return };
         match served.ending {
             Ending::Ok if self.answers_json => connection.answer(&Answer::numbered(served.number), request),
@@ -340,6 +358,7 @@ impl EventLoop {
 
     fn log(&mut self, served: &Served, now_ns: u64) {
         let Some(truth) = &mut self.truth else { return };
+        let events_ns = self.events_ns.remove(&served.number).unwrap_or_default();
         let row = TruthRow {
             request: served.number,
             connection: (served.ticket >> 32) as u32,
@@ -350,8 +369,9 @@ impl EventLoop {
             clock_ns: served.clock_ns,
             abandoned: served.abandoned,
             ending: served.ending,
+            events_ns,
         };
-        truth.append(now_ns, &row);
+        truth.append(now_ns, row);
     }
 
     fn keep_house(&mut self) -> Result<(), LabError> {
@@ -426,4 +446,15 @@ impl EventLoop {
 fn watch(epoll: &OwnedFd, fd: impl AsFd, token: u64, flags: EventFlags) -> Result<(), LabError> {
     epoll::add(epoll, fd.as_fd(), epoll::EventData::new_u64(token), flags)
         .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })
+}
+
+/// How a request of the scenario is answered bit by bit; `None`: whole.
+fn stream_of(request: &mut Request, protocol: Protocol, events: Option<EventStream>) -> Option<EventStream> {
+    if protocol == Protocol::Grpc {
+        return request.is_stream.then(|| events.unwrap_or_default());
+    }
+    request.is_stream = events.is_some() && !request.head_only;
+    // Only the end of its connection ends such an answer there.
+    request.keep_alive &= !(request.is_stream && request.http10);
+    events.filter(|_| request.is_stream)
 }

@@ -32,13 +32,13 @@ pub struct TemplateError {
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// For a cell: the server's `address` (`HOST:PORT`), the cell's `folder`, and the program.
-    pub fn new(case: &Case, address: &str, folder: &Path, program: &Path) -> Values {
+    /// For a cell: the server's `url` and `address` (`HOST:PORT`), the cell's `folder`, and the program.
+    pub fn new(case: &Case, url: &str, address: &str, folder: &Path, program: &Path) -> Values {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "80"));
         let duration_s = case.duration.as_secs().max(1);
         let path = |path: &Path| path.to_string_lossy().into_owned();
         Values(vec![
-            ("url", format!("http://{address}/")),
+            ("url", url.to_owned()),
             ("host", host.to_owned()),
             ("port", port.to_owned()),
             ("rate", case.rate_per_s.to_string()),
@@ -107,7 +107,13 @@ mod tests {
     #[test]
     fn placeholders_are_filled_in_and_other_braces_stay() {
         let case = Case::preset("stall", Duration::from_secs(15)).expect("a preset");
-        let values = Values::new(&case, "127.0.0.1:8080", Path::new("/f"), Path::new("/bin/x"));
+        let values = Values::new(
+            &case,
+            "http://127.0.0.1:8080/",
+            "127.0.0.1:8080",
+            Path::new("/f"),
+            Path::new("/bin/x"),
+        );
         let filled = values.fill("{{ get('{url}', {rate}) }} {duration_s}s {folder}/a {nothing} {");
         assert_eq!(filled, "{{ get('http://127.0.0.1:8080/', 1000) }} 15s /f/a {nothing} {");
         assert_eq!(values.for_people().fill("{url} {users} {port}"), "{url} 10 {port}");
