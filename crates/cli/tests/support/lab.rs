@@ -24,6 +24,13 @@ impl Lab {
         Lab { child, url }
     }
 
+    /// Ends it, after which its truth log is whole.
+    pub(crate) fn stop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     /// The port that it was given.
     pub(crate) fn port(&self) -> &str {
         self.url.trim_end_matches('/').rsplit(':').next().expect("a port")

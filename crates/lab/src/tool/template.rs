@@ -90,9 +90,11 @@ impl Values {
 
 /// Refuses a word of a command whose placeholder there is not.
 pub(super) fn check(word: &str) -> Result<(), TemplateError> {
-    for piece in word.split('{').skip(1) {
-        let Some((name, _)) = piece.split_once('}') else { continue };
-        if !NAMES.contains(&name) {
+    for (open, _) in word.match_indices('{') {
+        let Some((name, _)) = word[open + 1..].split_once('}') else { continue };
+        // What has other characters is JSON, and what stands in two braces is a template of the tool's own.
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        if is_name && !word[..open].ends_with('{') && !NAMES.contains(&name) {
             return Err(TemplateError { name: name.to_owned() });
         }
     }
