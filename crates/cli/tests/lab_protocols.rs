@@ -104,7 +104,10 @@ fn check_events(run: &Run, rows: &[TruthRow]) {
     let gaps_ns = rows.iter().flat_map(|row| row.events_ns.windows(2).map(|pair| pair[1] - pair[0]));
     let longest_ns = gaps_ns.max().expect("gaps");
     let reported_ns = run.count("/events/gap/max");
-    assert!(longest_ns > 900 * MS && reported_ns.abs_diff(longest_ns) <= longest_ns / 20, "{longest_ns} {reported_ns}");
+    assert!(
+        longest_ns > 900 * MS && reported_ns.abs_diff(longest_ns) <= longest_ns / 20,
+        "{longest_ns} {reported_ns}"
+    );
 }
 
 #[test]
@@ -141,7 +144,8 @@ fn a_failing_call_has_a_status_of_its_own() {
 #[test]
 fn what_a_protocol_lacks_is_refused() {
     let place = Place::new();
-    let serve = |args: &[&str]| place.call(&[&["lab", "serve", "--listen", "127.0.0.1:0"][..], args].concat());
+    let serve =
+        |args: &[&str]| place.call(&[&["lab", "serve", "--listen", "127.0.0.1:0"][..], args].concat());
     serve(&["--grpc", "--scenario", "accept"]).refused(&["accept", "HTTP/1.1"]);
     serve(&["--ws", "--scenario", "errors"]).refused(&["errors", "status"]);
     serve(&["--ws", "--events", "3"]).refused(&["--ws", "--events"]);

@@ -1,5 +1,6 @@
 //! The server's one thread: sockets on one side, the model on the other.
 
+mod answering;
 mod ending;
 
 use std::collections::{HashMap, VecDeque};
@@ -15,14 +16,13 @@ use rustls::ServerConnection;
 
 use crate::answer::{Answer, Answers};
 use crate::connection::{Advance, Connection, Scratch};
-use crate::fault::Ending;
 use crate::framer::{Request, Route};
 use crate::freezer::Freezer;
 use crate::lateness::LatenessBins;
-use crate::model::{Model, Served};
+use crate::model::Model;
 use crate::timing::{Clock, Sleeper};
 use crate::truth::TruthLog;
-use crate::{EventStream, LabError, Protocol, ServerConfig, Summary, TruthRow};
+use crate::{EventStream, LabError, Protocol, ServerConfig, Summary};
 
 /// Events taken from the kernel at once. Few, so that none gets stale.
 const EVENTS: usize = 64;
@@ -272,7 +272,7 @@ impl EventLoop {
                 Advance::Arrived(mut request) if request.route == Route::Scenario => {
                     request.keep_alive &= !self.ends_connections;
                     let number = self.model.arrivals();
-                    let events = stream_of(&mut request, self.protocol, self.events);
+                    let events = answering::stream_of(&mut request, self.protocol, self.events);
                     let id = self.model.arrive(self.clock.now_ns(), token, events);
                     self.summary.requests_peak = self.summary.requests_peak.max(self.model.in_flight());
                     connection.keep(number, id, request);
@@ -310,68 +310,6 @@ impl EventLoop {
             Route::Truth => Answer::new("200 OK", "application/json", self.counts()),
             Route::Unknown => Answer::text("404 Not Found", "POST /_lab/arm or GET /_lab/truth\n"),
         }
-    }
-
-    fn answer_due(&mut self, most: usize) {
-        for _ in 0..most {
-            let now_ns = self.clock.now_ns();
-            let Some(served) = self.model.serve(now_ns) else { return };
-            self.finish_request(&served, now_ns);
-        }
-    }
-
-    /// Sends the answer that is due, or the event.
-    fn finish_request(&mut self, served: &Served, now_ns: u64) {
-        self.lateness.record(now_ns - served.due_ns);
-        let part = served.part();
-        if part.is_some() && self.truth.is_some() {
-            self.events_ns.entry(served.number).or_default().push(now_ns);
-        }
-        if part.is_none_or(|part| part.is_last) {
-            let connection = self.connection(served.ticket);
-            let is_given_up = connection.is_some_and(|connection| connection.is_given_up(served.number));
-            let served = &Served { abandoned: served.abandoned || is_given_up, ..*served };
-            self.summary.served += 1;
-            self.summary.abandoned += u64::from(served.abandoned);
-            self.log(served, now_ns);
-        }
-        // An abandoned request has no connection any more; its slot may hold another by now.
-        let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };
-        if slot.number != (served.ticket >> 32) as u32 {
-            return;
-        }
-        let Some(connection) = &mut slot.connection else { return };
-        if let Some(part) = part {
-            connection.part(part);
-            return self.advance(served.ticket);
-        }
-        let Some(request) = connection.take(served.number) else { return };
-        match served.ending {
-            Ending::Ok if self.answers_json => connection.answer(&Answer::numbered(served.number), request),
-            Ending::Ok => connection.answer(&self.answers.scenario, request),
-            Ending::Error => connection.answer(&self.answers.failing, request),
-            Ending::Reset if connection.reset() => return self.close(served.ticket),
-            Ending::Reset => {}
-        }
-        self.advance(served.ticket);
-    }
-
-    fn log(&mut self, served: &Served, now_ns: u64) {
-        let Some(truth) = &mut self.truth else { return };
-        let events_ns = self.events_ns.remove(&served.number).unwrap_or_default();
-        let row = TruthRow {
-            request: served.number,
-            connection: (served.ticket >> 32) as u32,
-            arrived_ns: served.arrived_ns,
-            slot_ns: served.slot_ns,
-            baseline_ns: served.baseline_ns,
-            answered_ns: now_ns,
-            clock_ns: served.clock_ns,
-            abandoned: served.abandoned,
-            ending: served.ending,
-            events_ns,
-        };
-        truth.append(now_ns, row);
     }
 
     fn keep_house(&mut self) -> Result<(), LabError> {
@@ -446,15 +384,4 @@ impl EventLoop {
 fn watch(epoll: &OwnedFd, fd: impl AsFd, token: u64, flags: EventFlags) -> Result<(), LabError> {
     epoll::add(epoll, fd.as_fd(), epoll::EventData::new_u64(token), flags)
         .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })
-}
-
-/// How a request of the scenario is answered bit by bit; `None`: whole.
-fn stream_of(request: &mut Request, protocol: Protocol, events: Option<EventStream>) -> Option<EventStream> {
-    if protocol == Protocol::Grpc {
-        return request.is_stream.then(|| events.unwrap_or_default());
-    }
-    request.is_stream = events.is_some() && !request.head_only;
-    // Only the end of its connection ends such an answer there.
-    request.keep_alive &= !(request.is_stream && request.http10);
-    events.filter(|_| request.is_stream)
 }

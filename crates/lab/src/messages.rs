@@ -138,3 +138,70 @@ impl std::fmt::Debug for Messages {
         f.debug_struct("Messages").field("under_way", &self.under_way.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tungstenite::client::client;
+
+    /// A client of the same crate at the other end, in memory.
+    fn connected() -> (WebSocket<Pipe>, Pipe, Messages) {
+        let (pipe, mut messages) = (Pipe::default(), Messages::new());
+        let Err(HandshakeError::Interrupted(asked)) = client("ws://lab/", pipe.clone()) else {
+            panic!("nothing has answered yet")
+        };
+        // In two pieces, as a network may bring it.
+        let bytes = pipe.written();
+        messages.feed(&bytes[..20]);
+        assert!(messages.output().is_empty());
+        messages.feed(&bytes[20..]);
+        pipe.give(&messages.output());
+        let Ok((socket, _)) = asked.handshake() else { panic!("the server has switched") };
+        (socket, pipe, messages)
+    }
+
+    #[test]
+    fn messages_come_back_in_any_order() {
+        let (mut socket, pipe, mut messages) = connected();
+        for text in ["a", "b"] {
+            socket.send(Message::text(text)).expect("sent");
+        }
+        messages.feed(&pipe.written());
+        for number in [7, 8] {
+            let request = messages.next().expect("it has come");
+            messages.keep(number, number as u32, request);
+        }
+        assert!(messages.next().is_none());
+        assert_eq!(messages.in_flight().len(), 2);
+        for number in [8, 7] {
+            let request = messages.take(number).expect("it is there");
+            messages.answer(&Answer::text("200 OK", ""), request);
+        }
+        pipe.give(&messages.output());
+        let texts =
+            [(); 2].map(|()| socket.read().expect("a message").into_text().expect("text").to_string());
+        assert_eq!(texts, ["b", "a"]);
+        assert!(messages.take(7).is_none() && messages.in_flight().is_empty() && !messages.is_over());
+    }
+
+    #[test]
+    fn pings_and_closes_are_answered_and_are_no_requests() {
+        let (mut socket, pipe, mut messages) = connected();
+        socket.send(Message::Ping("p".into())).expect("sent");
+        messages.feed(&pipe.written());
+        pipe.give(&messages.output());
+        assert_eq!(socket.read().expect("a pong"), Message::Pong("p".into()));
+        socket.close(None).expect("sent");
+        messages.feed(&pipe.written());
+        pipe.give(&messages.output());
+        assert!(messages.next().is_none() && messages.is_over());
+        assert!(matches!(socket.read(), Ok(Message::Close(_))));
+    }
+
+    #[test]
+    fn nonsense_ends_the_connection() {
+        let mut messages = Messages::new();
+        messages.feed(b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n");
+        assert!(messages.is_over() && messages.next().is_none());
+    }
+}

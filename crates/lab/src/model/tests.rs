@@ -211,12 +211,11 @@ fn events_follow_each_other_and_a_gate_holds_them() {
 
 #[test]
 fn a_failure_is_one_answer() {
-    let mut model = model(preset("errors").for_length(2 * S));
-    model.arrive(0, 0, None);
-    let served = model.serve(10 * MS).expect("the probe");
-    assert_eq!(served.ending, Ending::Ok);
-    model.arrive(100 * MS, 0, Some(EventStream::default()));
-    let served = model.serve(100 * MS).expect("due at once");
+    let mut scenario = preset("errors");
+    scenario.faults[0].when.first_at_ns = 0;
+    let mut model = model(scenario);
+    model.arrive(0, 0, Some(EventStream::default()));
+    let served = model.serve(0).expect("due at once");
     assert_eq!((served.ending, served.part()), (Ending::Error, None));
     assert_eq!(model.in_flight(), 0);
 }

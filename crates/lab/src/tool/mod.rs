@@ -339,6 +339,52 @@ mod tests {
     }
 
     #[test]
+    fn tools_over_other_protocols_can_be_used_and_have_their_files_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools");
+        let mut count = 0;
+        for (of, protocol) in [
+            ("http2", Some(Protocol::Http2)),
+            ("grpc", Some(Protocol::Grpc)),
+            ("websocket", Some(Protocol::WebSocket)),
+            ("events", None),
+        ] {
+            for entry in folder.join(of).read_dir().expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let definition = Definition::load(&path).expect("a definition");
+                assert_eq!(Some(definition.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
+                assert!(definition.install.is_some() || definition.hint.is_some(), "{}", definition.name);
+                assert_eq!(definition.events.is_some(), protocol.is_none(), "{}", definition.name);
+                assert!(protocol.is_none_or(|protocol| protocol == definition.protocol));
+                let can = ["accept", "errors", "saturation", "stall"]
+                    .map(|name| definition.can_meet(&Scenario::preset(name).expect("a preset")));
+                let is_http = matches!(definition.protocol, Protocol::Http1 | Protocol::Http2);
+                let is_http1 = definition.protocol == Protocol::Http1;
+                let expected =
+                    [is_http1, is_http || definition.protocol == Protocol::Grpc, protocol.is_some(), true];
+                assert_eq!(can, expected, "{}", definition.name);
+                count += 1;
+            }
+        }
+        assert_eq!(count, 13);
+    }
+
+    #[test]
+    fn a_server_is_told_what_its_tool_speaks() {
+        let told = |head: &str| {
+            let definition = with(|text| format!("{head}\n{text}"))?;
+            Ok::<_, String>((definition.url("a:1"), definition.serve_flags().join(" ")))
+        };
+        assert_eq!(told("tls = true"), Ok(("https://a:1/".into(), "--tls".into())));
+        assert_eq!(told("protocol = \"grpc\""), Ok(("grpc://a:1/lab.Echo/Say".into(), "--grpc".into())));
+        assert_eq!(told("protocol = \"websocket\""), Ok(("ws://a:1/".into(), "--ws".into())));
+        let both = "protocol = \"http/2\"\nevents = 3";
+        assert_eq!(told(both), Ok(("http://a:1/".into(), "--http 2 --events 3".into())));
+        assert!(told("events = 0").expect_err("none").contains("1 to 10000"));
+        assert!(told("protocol = \"websocket\"\nevents = 3").expect_err("no").contains("WebSocket"));
+        assert!(told("protocol = \"spdy\"").expect_err("unknown").contains("spdy"));
+    }
+
+    #[test]
     fn a_definition_is_told_from_one_with_another_script() {
         let (one, other) = (with(str::to_owned).unwrap(), with(|text| format!("{text}\n")).unwrap());
         assert!(one.fingerprint.is_some() && one.fingerprint != other.fingerprint);

@@ -124,6 +124,7 @@ mod tests {
     #[test]
     fn unknown_placeholders_are_named() {
         assert_eq!(check("-d {duration_s}s {url}"), Ok(()));
+        assert_eq!(check(r#"{"text": "lab"} {"id":"{{index}}"}"#), Ok(()));
         let error = check("{secs}").expect_err("unknown").to_string();
         assert!(error.starts_with("there is no {secs}; there are url, host,"), "{error}");
     }
