@@ -38,7 +38,8 @@ fn by_schedule(rows: &[TruthRow], answered: impl Fn(&TruthRow) -> u64) -> Vec<u6
     rows.iter().enumerate().map(|(k, row)| answered(row) - zero_ns - k as u64 * MS).collect()
 }
 
-/// p99 within 1 % or 1 ms of the times at which the server answered, counted from the schedule.
+/// p99 within 1 % or 1 ms of the times at which the server answered, counted from the schedule; above it, also within the longest
+/// pause that the client confesses.
 #[track_caller]
 fn check(run: &Run, rows: &[TruthRow], series: &str, answered: impl Fn(&TruthRow) -> u64) {
     run.assert_all("ok");
@@ -46,8 +47,11 @@ fn check(run: &Run, rows: &[TruthRow], series: &str, answered: impl Fn(&TruthRow
     let truth_ns = at(by_schedule(rows, answered), 0.99);
     let (reported_ns, censored) = run.quantile(series, 0.99);
     assert!(truth_ns > 900 * MS && !censored, "the stall is in it: {truth_ns}");
-    let off_ns = reported_ns.abs_diff(truth_ns);
-    assert!(off_ns <= MS.max(truth_ns / 100), "{reported_ns} {truth_ns}");
+    let near_ns = MS.max(truth_ns / 100);
+    // On a busy machine the client reads answers late, and says so.
+    let paused_ns = run.count("/generator/pause_max_ns");
+    let all = [reported_ns, truth_ns, paused_ns];
+    assert!(reported_ns + near_ns >= truth_ns && reported_ns <= truth_ns + near_ns + paused_ns, "{all:?}");
 }
 
 const SAY: [&str; 2] = ["--data", r#"{"text":"hello"}"#];
@@ -105,7 +109,8 @@ fn check_events(run: &Run, rows: &[TruthRow]) {
     let longest_ns = gaps_ns.max().expect("gaps");
     let reported_ns = run.count("/events/gap/max");
     assert!(
-        longest_ns > 900 * MS && reported_ns.abs_diff(longest_ns) <= longest_ns / 20,
+        longest_ns > 900 * MS
+            && reported_ns.abs_diff(longest_ns) <= longest_ns / 20 + run.count("/generator/pause_max_ns"),
         "{longest_ns} {reported_ns}"
     );
 }
