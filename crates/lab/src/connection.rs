@@ -195,10 +195,10 @@ impl Connection {
 
     /// Resets a request that was taken. True: the close of the connection, which must follow, does it.
     pub(crate) fn reset(&mut self) -> bool {
-        if let Some(many) = &mut self.many {
-            if !many.reset() {
-                return false;
-            }
+        if let Some(many) = &mut self.many
+            && !many.reset()
+        {
+            return false;
         }
         // Fails only on a socket that is dead already.
         let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
