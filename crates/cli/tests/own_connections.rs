@@ -133,7 +133,7 @@ fn the_labs_log_has_a_connection_for_each_journey() {
     for http in ["1.1", "2"] {
         let place = Place::new();
         let log = ["--scenario", "healthy", "--baseline", "2ms", "--truth", "truth.csv", "--http", http];
-        let lab = Lab::serve(&place, &log);
+        let mut lab = Lab::serve(&place, &log);
         let only = MIXED.replace("share = \"50%\"\nown", "own");
         let (head, _) = only.split_once("[[requests]]").expect("a mix");
         let (_, journeys) = only.split_once("[[journeys]]").expect("journeys");

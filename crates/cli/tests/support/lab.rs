@@ -25,8 +25,8 @@ impl Lab {
         Lab { child, url }
     }
 
-    /// Ends it in good order: its log is whole.
-    pub(crate) fn stop(mut self) {
+    /// Ends it, after which its truth log is whole.
+    pub(crate) fn stop(&mut self) {
         rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM).expect("it runs");
         self.child.wait().expect("it ends");
     }
