@@ -45,6 +45,7 @@ mod limits;
 pub mod message;
 mod parser;
 pub mod protocol;
+pub mod postgres;
 pub mod redis;
 mod request;
 mod scan;
