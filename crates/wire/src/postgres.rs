@@ -18,7 +18,7 @@ mod session;
 mod sql;
 mod words;
 
-pub use codes::{EMPTY, OK, name as code_name};
+pub use codes::{DONE, EMPTY, name as code_name};
 pub use connection::{Postgres, Settings, Shared};
 pub use fault::Fault;
 pub use session::{Session, User};

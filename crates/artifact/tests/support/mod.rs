@@ -83,6 +83,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 streams: None,
                 web_socket: None,
                 redis: None,
+                postgres: None,
                 resolve_every_ns: None,
             },
         }],

@@ -337,6 +337,7 @@ pub(super) fn built(
     let version = match request.url.origin.speaks {
         Speaks::WebSocket => Version::WebSocket,
         Speaks::Redis => Version::Redis,
+        Speaks::Postgres => Version::Postgres,
         Speaks::Http | Speaks::Grpc => Version::One,
     };
     match request.render(version) {

@@ -1,11 +1,12 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
 use super::login::Login;
+use super::postgres::Account;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
-use unblink_wire::{http1, http2, redis, ws};
+use unblink_wire::{http1, http2, postgres, redis, ws};
 
 /// `--http`.
 #[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,6 +52,7 @@ pub(crate) enum Version {
     WebSocket,
     /// None of HTTP.
     Redis,
+    Postgres,
 }
 
 impl Version {
@@ -59,7 +61,7 @@ impl Version {
         match self {
             Version::One | Version::WebSocket => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
-            Version::Redis => &[],
+            Version::Redis | Version::Postgres => &[],
         }
     }
 
@@ -71,6 +73,7 @@ impl Version {
             Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
             Version::Redis => Protocol::Redis,
+            Version::Postgres => Protocol::Postgres,
         }
     }
 }
@@ -83,6 +86,7 @@ pub(crate) enum Rendered {
     Grpc(http2::Request),
     WebSocket(ws::Handshake, ws::Message),
     Redis(Login, redis::Command),
+    Postgres(Account, postgres::Transaction),
 }
 
 /// What is sent, by operation.
@@ -95,6 +99,8 @@ pub(crate) enum Operations {
     WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
     /// The same with what every connection says first.
     Redis(Option<Login>, Vec<redis::Command>),
+    /// The same.
+    Postgres(Option<Account>, Vec<postgres::Transaction>),
 }
 
 impl Operations {
@@ -105,6 +111,7 @@ impl Operations {
             Version::Grpc => Operations::Grpc(Vec::new()),
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
             Version::Redis => Operations::Redis(None, Vec::new()),
+            Version::Postgres => Operations::Postgres(None, Vec::new()),
         }
     }
 
@@ -115,6 +122,7 @@ impl Operations {
             Operations::Grpc(_) => Version::Grpc,
             Operations::WebSocket(..) => Version::WebSocket,
             Operations::Redis(..) => Version::Redis,
+            Operations::Postgres(..) => Version::Postgres,
         }
     }
 
@@ -124,6 +132,7 @@ impl Operations {
             Operations::Two(all) | Operations::Grpc(all) => all.len(),
             Operations::WebSocket(_, all) => all.len(),
             Operations::Redis(_, all) => all.len(),
+            Operations::Postgres(_, all) => all.len(),
         }
     }
 
@@ -150,6 +159,15 @@ impl Operations {
                     );
                 }
                 all.push(command);
+            }
+            (Operations::Postgres(known, all), Rendered::Postgres(account, transaction)) => {
+                if known.get_or_insert_with(|| account.clone()) != &account {
+                    bail!(
+                        "all requests of a run go over the same connections, and this one asks for another user or database: put \
+                         it into a run of its own"
+                    );
+                }
+                all.push(transaction);
             }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),

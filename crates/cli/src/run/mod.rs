@@ -10,6 +10,7 @@ pub(crate) mod guards;
 mod job;
 pub(crate) mod objectives;
 mod pool;
+mod postgres;
 pub(crate) mod preflight;
 mod prepare;
 mod redirected;

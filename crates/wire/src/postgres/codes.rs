@@ -1,7 +1,7 @@
 //! What answers are called: whether there were rows, and of an error its class (SQLSTATE, PostgreSQL's appendix A).
 
 /// The transaction was done, and something was found or changed.
-pub const OK: u16 = 0;
+pub const DONE: u16 = 0;
 /// It was done, and no statement returned or changed a row.
 pub const EMPTY: u16 = 1;
 /// So many of the names are no failures.
@@ -9,7 +9,7 @@ pub(super) const SUCCESSES: u16 = 2;
 
 /// The names of all codes. Errors that are not listed share the last one.
 pub(super) const NAMES: &[&str] = &[
-    "ok",
+    "done",
     "empty",
     "connection_exception",
     "feature_not_supported",
@@ -114,6 +114,6 @@ mod tests {
             assert_eq!(name(of_state(state)), called, "{}", String::from_utf8_lossy(state));
         }
         assert!(STATES.iter().all(|(_, called)| NAMES.contains(called)));
-        assert_eq!((name(OK), name(EMPTY)), ("ok", "empty"));
+        assert_eq!((name(DONE), name(EMPTY)), ("done", "empty"));
     }
 }

@@ -130,7 +130,7 @@ impl Asked {
 
     fn done(&mut self, reusable: bool, sink: &mut impl Sink) {
         let Answer { has_rows, failed, bytes, .. } = std::mem::take(&mut self.answer);
-        let code = failed.unwrap_or(if has_rows { codes::OK } else { codes::EMPTY });
+        let code = failed.unwrap_or(if has_rows { codes::DONE } else { codes::EMPTY });
         let tag = self.transactions.pop_front().expect("an answer is asked for");
         sink.done(tag, Reply { code, body_bytes: bytes, reusable });
     }

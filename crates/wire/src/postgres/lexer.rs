@@ -8,14 +8,20 @@ pub(super) enum Token<'a> {
     /// Anything that stands for itself: words, operators, blanks.
     Plain(&'a str),
     /// `'…'`, with its quotes. It `is_escaped` if it has a prefix, by which other rules hold inside.
-    Literal { text: &'a str, is_escaped: bool },
+    Literal {
+        text: &'a str,
+        is_escaped: bool,
+    },
     /// `$tag$…$tag$`.
     Dollars(&'a str),
     /// `"…"`.
     Name(&'a str),
     Comment(&'a str),
     /// `{{N}}`. It `touches` a word before or behind it.
-    Place { text: &'a str, touches: bool },
+    Place {
+        text: &'a str,
+        touches: bool,
+    },
     /// `$1`
     Parameter,
     Semicolon,
@@ -190,7 +196,9 @@ mod tests {
         ] {
             assert_eq!(kinds(text), expected, "{text}");
         }
-        for (text, open) in [("'a", "'"), ("\"a", "\""), ("/* /* */", "/*"), ("$x$ $y$", "$…$"), (r"E'\'", "'")] {
+        for (text, open) in
+            [("'a", "'"), ("\"a", "\""), ("/* /* */", "/*"), ("$x$ $y$", "$…$"), (r"E'\'", "'")]
+        {
             assert_eq!(tokens(text), Err(Unclosed(open)), "{text}");
         }
     }

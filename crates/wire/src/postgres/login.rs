@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_hashed_password_is_that_of_another_implementation() {
-        let hashed = postgres_protocol::authentication::md5_hash(b"md5_user", b"password", [0x2a, 0x3d, 0x8f, 0xe0]);
+        let hashed =
+            postgres_protocol::authentication::md5_hash(b"md5_user", b"password", [0x2a, 0x3d, 0x8f, 0xe0]);
         assert_eq!(md5_password("md5_user", "password", [0x2a, 0x3d, 0x8f, 0xe0]), hashed);
     }
 }

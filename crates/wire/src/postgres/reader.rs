@@ -69,7 +69,8 @@ impl Reader {
                 }
                 let [kind, length @ ..] = self.head;
                 let length = u32::from_be_bytes(length);
-                self.left = length.checked_sub(4).filter(|_| length <= i32::MAX as u32).ok_or(Fault::BadLength)?;
+                self.left =
+                    length.checked_sub(4).filter(|_| length <= i32::MAX as u32).ok_or(Fault::BadLength)?;
                 hear(Event::Begins(kind, self.left))?;
                 self.kept.clear();
                 self.row = Row::NEW;

@@ -81,7 +81,9 @@ impl Scram {
         let salt = STANDARD.decode(salt).map_err(|_| Fault::ScramMalformed)?;
         let iterations: u32 = match iterations.parse() {
             Ok(iterations) => iterations,
-            Err(_) if iterations.bytes().all(|byte| byte.is_ascii_digit()) => return Err(Fault::ScramIterations),
+            Err(_) if iterations.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return Err(Fault::ScramIterations);
+            }
             Err(_) => return Err(Fault::ScramMalformed),
         };
         let iterations = NonZeroU32::new(iterations).filter(|n| n.get() <= ITERATIONS_MAX);

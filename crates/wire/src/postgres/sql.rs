@@ -136,7 +136,9 @@ impl Statement {
         for &token in tokens {
             match token {
                 Token::Parameter => return Err(BadSql::Parameter),
-                Token::Place { touches: true, .. } if is_filled => return Err(BadSql::Place("beside a word")),
+                Token::Place { touches: true, .. } if is_filled => {
+                    return Err(BadSql::Place("beside a word"));
+                }
                 Token::Place { text, .. } if is_filled => bind(&mut sql, text),
                 Token::Literal { text, is_escaped: false } if is_filled && token.has_place() => {
                     bind(&mut sql, &text[1..text.len() - 1].replace("''", "'"));
@@ -163,7 +165,9 @@ impl Statement {
 
 /// FNV-1a: the same statement has the same name, so that it is prepared once.
 fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// The first word of a statement, in capitals; an opening bracket is none. Nothing where there is no statement.
@@ -201,7 +205,9 @@ fn refused(word: &str) -> Option<&'static str> {
 
 /// A text as it may be shown: literals may be secrets, places are not, blanks are one.
 pub fn shown(text: &str) -> String {
-    let Ok(tokens) = tokens(text) else { return text.split_whitespace().next().unwrap_or_default().to_string() };
+    let Ok(tokens) = tokens(text) else {
+        return text.split_whitespace().next().unwrap_or_default().to_string();
+    };
     let one = |token: &Token<'_>| match token {
         Token::Literal { text, .. } if !token.has_place() && text.len() > 2 => "'***'".to_string(),
         Token::Literal { text, .. } => text.to_string(),
@@ -304,7 +310,10 @@ mod tests {
             assert_eq!(out, expected);
         }
         assert!(transaction.ready().is_none());
-        assert!(Transaction::new("SELECT {{1}}", false).unwrap().ready().is_some(), "no place, but as it stands");
+        assert!(
+            Transaction::new("SELECT {{1}}", false).unwrap().ready().is_some(),
+            "no place, but as it stands"
+        );
     }
 
     #[test]
