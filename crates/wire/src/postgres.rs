@@ -23,6 +23,3 @@ pub use connection::{Postgres, Settings, Shared};
 pub use fault::Fault;
 pub use session::{Session, User};
 pub use sql::{BadSql, Transaction, shown};
-
-/// Transactions that may be under way on one connection.
-pub const DEPTH_MAX: u32 = 64;

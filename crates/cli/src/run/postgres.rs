@@ -4,7 +4,6 @@ use crate::args::run::RunArgs;
 use crate::errors::refuse;
 use crate::request::version::HttpArg;
 use anyhow::Result;
-use unblink_wire::postgres::DEPTH_MAX;
 use unblink_workload::answer::Condition;
 
 /// Flags that are for HTTP, and what PostgreSQL can't do.
@@ -35,12 +34,6 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     let mut conditions = args.requests.iter().flat_map(|request| request.parts.expect.iter());
     if args.target.request.stream.is_some() || conditions.any(is_of_events) {
         refuse!(["stream"], "--stream is for answers of HTTP, and this run goes to PostgreSQL: leave it out");
-    }
-    if args.target.web_socket.depth.is_some_and(|depth| depth > DEPTH_MAX) {
-        refuse!(
-            ["depth"],
-            "--depth: PostgreSQL is asked for up to {DEPTH_MAX} transactions at once on a connection"
-        );
     }
     Ok(())
 }
