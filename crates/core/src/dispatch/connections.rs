@@ -290,7 +290,7 @@ impl Connections {
     }
 
     /// Puts a flight on a connection with room.
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn take_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
         let conn = &mut self.conns[slot];
         let load = conn.flights.len;
@@ -305,7 +305,7 @@ impl Connections {
     }
 
     /// Takes a flight off a connection, which may be used again now.
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn free_place<T>(
         &mut self,
         slot: u32,

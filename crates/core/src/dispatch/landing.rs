@@ -85,9 +85,14 @@ impl<L: Load> Dispatch<L> {
 
     #[inline(always)] // a flight is large
     fn list_flight(&mut self, flight: &Flight, origin: usize, conn: u32, list: u8) -> u32 {
-        let (is_abandoned, is_timed) = (false, false);
-        let bound = Bound { origin: origin as u8, conn, list, is_abandoned, is_timed, flight: *flight };
-        let slot = self.flights.take(bound);
+        let slot = self.flights.take_by(|| Bound {
+            origin: origin as u8,
+            conn,
+            list,
+            is_abandoned: false,
+            is_timed: false,
+            flight: *flight,
+        });
         // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
         // short. Later attempts have lists of their own.
         let (in_flight, _) = self.lanes[origin].list(list);

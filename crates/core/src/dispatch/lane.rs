@@ -82,9 +82,14 @@ impl Lane {
 
     /// Takes note of how things stand after an event, with so many arrivals due that were never sent, and so many to be tried
     /// again. True if connections are to be opened.
-    #[inline]
+    #[inline(always)] // after each event
     pub(super) fn look_at(&mut self, due: u64, again: u64, now: Instant) -> bool {
         let waiting = due + again + self.resend.len() as u64;
+        if waiting == 0 && self.connections.owed == 0 {
+            self.connections.note_fullness(now, 0);
+            (self.woke_for_due, self.behind_since) = (true, None);
+            return false;
+        }
         // What could neither be sent nor cause a connection needs no turn of its own.
         self.woke_for_due = due == 0 || self.connections.can_open();
         let wants_to_open = self.connections.want_more(waiting, now);

@@ -18,11 +18,15 @@ impl<L: Load> Dispatch<L> {
     #[inline]
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
+        let mut is_any = false;
         load.advance(until, |arrival| {
+            is_any = true;
             lanes[policy.origins.of(arrival.operation)].falls_due(&arrival, policy.own, now);
             rec.due(&arrival);
         });
-        lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
+        if is_any {
+            lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
+        }
     }
 }
 
