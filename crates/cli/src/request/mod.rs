@@ -1,5 +1,6 @@
 //! A request as asked for on the command line, in a plan or in a target file, and rendered for the engine.
 
+pub(crate) mod account;
 pub(crate) mod body;
 pub(crate) mod fields;
 pub(crate) mod grpc;

@@ -1,6 +1,7 @@
 //! A transaction of PostgreSQL.
 
 use super::Request;
+use super::account::Account;
 use super::redis::text_of;
 use super::template::{BodyForm, Filled};
 use super::url::Url;
@@ -9,7 +10,7 @@ use crate::aside::Aside;
 use crate::errors::{refuse, refused};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
-use unblink_wire::postgres::{Session, Transaction, User, shown};
+use unblink_wire::postgres::{Transaction, User, shown};
 use unblink_workload::answer::Condition;
 
 /// What stands in the place of a method in a document.
@@ -17,24 +18,6 @@ pub(super) const METHOD: &str = "SQL";
 
 /// Characters of a statement that a report calls it by.
 const NAME_MAX: usize = 60;
-
-/// Who asks, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Account {
-    pub user: User,
-    database: String,
-    /// Further ones, as the server knows them.
-    parameters: Vec<(String, String)>,
-}
-
-impl Account {
-    /// What its connections do before the first request.
-    pub(crate) fn session(&self, transactions: &[Transaction]) -> Session {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).expect("the system has random numbers");
-        Session::new(self.user.clone(), &self.database, &self.parameters, transactions, seed)
-    }
-}
 
 /// The statement as the report calls it: without its literals, which may be secrets.
 pub(super) fn name_of(request: &Request) -> String {

@@ -1,7 +1,7 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
+use super::account::Account;
 use super::login::Login;
-use super::postgres::Account;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
