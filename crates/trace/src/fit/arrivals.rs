@@ -186,8 +186,7 @@ impl Arrivals {
             length_ns: self.length,
             mean_per_s: self.mean_per_s(),
             dispersion: dispersion.collect(),
-            steps: is_changing
-                .then(|| factors.iter().map(|factor| factor * self.mean_per_s()).collect()),
+            steps: is_changing.then(|| factors.iter().map(|factor| factor * self.mean_per_s()).collect()),
             chi_square,
             law,
         }
@@ -195,7 +194,8 @@ impl Arrivals {
 
     /// What steps add to the index of dispersion in windows shorter than they are.
     fn swing(&self, factors: &[f64], window_s: f64) -> f64 {
-        let variance = factors.iter().map(|factor| (factor - 1.0).powi(2)).sum::<f64>() / factors.len() as f64;
+        let variance =
+            factors.iter().map(|factor| (factor - 1.0).powi(2)).sum::<f64>() / factors.len() as f64;
         variance * self.mean_per_s() * window_s
     }
 

@@ -65,7 +65,8 @@ pub(super) fn levels(cells: &Cells<'_>) -> Option<Levels> {
     let begins = [(0.15, 3.0, 0.15), (0.3, 1.8, 0.05)];
     let found = begins.map(|(share, high, turns)| {
         let low = (1.0 - share * high) / (1.0 - share);
-        let mut chain = Chain { up: share * turns, down: (1.0 - share) * turns, rates: [low * mean, high * mean] };
+        let mut chain =
+            Chain { up: share * turns, down: (1.0 - share) * turns, rates: [low * mean, high * mean] };
         let (mut last, mut passes) = (f64::NEG_INFINITY, Passes::default());
         for _ in 0..PASSES_MAX {
             let likelihood = chain.improve(cells, &mut passes);
@@ -77,7 +78,8 @@ pub(super) fn levels(cells: &Cells<'_>) -> Option<Levels> {
         (chain, last)
     });
     let (chain, likelihood) = found.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let even: f64 = cells.counts.iter().zip(cells.expected).map(|(&count, expected)| term(count, mean * expected)).sum();
+    let even: f64 =
+        cells.counts.iter().zip(cells.expected).map(|(&count, expected)| term(count, mean * expected)).sum();
     let [low, high] = chain.rates;
     let share = chain.up / (chain.up + chain.down);
     // How fast the chain forgets its state, from cell to cell.
@@ -135,10 +137,8 @@ impl Chain {
                 likelihood += log(sum) + most;
                 passes.forwards.push(now);
                 passes.given.push(given);
-                before = [
-                    now[0] * step[0][0] + now[1] * step[1][0],
-                    now[0] * step[0][1] + now[1] * step[1][1],
-                ];
+                before =
+                    [now[0] * step[0][0] + now[1] * step[1][0], now[0] * step[0][1] + now[1] * step[1][1]];
             }
             let mut behind = [1.0; 2];
             for place in (0..counts.len()).rev() {

@@ -84,18 +84,13 @@ impl KeyCounts {
 
     pub(super) fn fit(&self) -> KeyFit {
         let seen = (self.counts.len() as u64) << self.level;
-        let none = KeyFit {
-            draws: self.draws,
-            seen,
-            law: None,
-            keys: seen.max(1),
-            is_open: false,
-            distance: None,
-        };
+        let none =
+            KeyFit { draws: self.draws, seen, law: None, keys: seen.max(1), is_open: false, distance: None };
         if self.draws < DRAWS_MIN || self.counts.len() < 2 {
             return none;
         }
-        let binned = Binned::new(self.counts.values().copied(), self.draws, 1.0 / (1u64 << self.level) as f64);
+        let binned =
+            Binned::new(self.counts.values().copied(), self.draws, 1.0 / (1u64 << self.level) as f64);
         let least = log(binned.seen.max(2.0));
         let most = least + log(UNSEEN_MAX);
         let even = best(|[log_n]| binned.likelihood(0.0, exp(log_n)), [least + 0.05], [(least, most)]);
@@ -104,7 +99,8 @@ impl KeyCounts {
             let from = [s, least + 0.3];
             best(|[s, log_n]| binned.likelihood(s, exp(log_n)), from, [(0.0, EXPONENT_MAX), (least, most)])
         });
-        let steep = steep.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0, even.0[0]], even.1));
+        let steep =
+            steep.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0, even.0[0]], even.1));
         let ([s, log_n], gain) = (steep.0, 2.0 * (steep.1 - even.1));
         let (law, s, log_n) = match gain > GAIN_MIN && s > 0.0 {
             true => (KeyLaw::Zipf(s), s, log_n),

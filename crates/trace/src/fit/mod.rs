@@ -133,7 +133,12 @@ pub fn fit<R: Read>(
     });
     Ok(Some(Fit {
         operations: operations.collect(),
-        keys: second.places.all.iter().map(|(place, counts)| Keys { place: place.clone(), fit: counts.fit() }).collect(),
+        keys: second
+            .places
+            .all
+            .iter()
+            .map(|(place, counts)| Keys { place: place.clone(), fit: counts.fit() })
+            .collect(),
         rate: second.arrivals.fit(&summary.dispersion),
         users: summary.users.map(|users| users.count),
         requests,
@@ -205,7 +210,12 @@ struct Second {
 }
 
 impl Second {
-    fn new<'a>(names: impl Iterator<Item = &'a String>, length: u64, requests: u64, is_whole: bool) -> Second {
+    fn new<'a>(
+        names: impl Iterator<Item = &'a String>,
+        length: u64,
+        requests: u64,
+        is_whole: bool,
+    ) -> Second {
         let by_name: HashMap<String, usize> = names.cloned().zip(0..).collect();
         Second {
             operations: (0..by_name.len()).map(|_| Own::default()).collect(),

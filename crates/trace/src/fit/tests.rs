@@ -78,9 +78,11 @@ fn even_and_independent_arrivals_are_told_apart() {
 
 #[test]
 fn bursts_are_found_with_their_height_and_their_lengths() {
-    for (seed, mean, length_s, law) in
-        [(1, 400.0, 600.0, (5.0, 0.2, 1.0)), (2, 100.0, 1_200.0, (3.0, 1.0, 3.0)), (3, 50.0, 3_000.0, (4.0, 0.5, 4.5))]
-    {
+    for (seed, mean, length_s, law) in [
+        (1, 400.0, 600.0, (5.0, 0.2, 1.0)),
+        (2, 100.0, 1_200.0, (3.0, 1.0, 3.0)),
+        (3, 50.0, 3_000.0, (4.0, 0.5, 4.5)),
+    ] {
         let fit = fitted(&trace(&bursty(seed, length_s, mean, law), |_| "/".into())).rate;
         let ArrivalLaw::Bursty { peak, on_s, off_s } = fit.law else { panic!("{fit:?}") };
         assert_eq!(fit.steps, None, "{fit:?}");
@@ -132,7 +134,9 @@ fn the_fit_of_a_fit_is_the_same() {
     assert!((share - 0.8).abs() < 0.01 && once.operations[0].path == "/items/{id}");
     let at = bursty(10, 400.0, once.rate.mean_per_s, (peak, on_s, off_s));
     let again = fitted(&trace(&at, |_| path(share, once.keys[0].fit.keys, s)));
-    let ArrivalLaw::Bursty { peak: peak2, on_s: on2, off_s: off2 } = again.rate.law else { panic!("{:?}", again.rate) };
+    let ArrivalLaw::Bursty { peak: peak2, on_s: on2, off_s: off2 } = again.rate.law else {
+        panic!("{:?}", again.rate)
+    };
     for (one, other) in [(peak, peak2), (on_s, on2), (off_s, off2)] {
         assert!((one / other - 1.0).abs() < 0.25, "{:?} {:?}", once.rate, again.rate);
     }
