@@ -160,5 +160,10 @@ fn the_format_of_a_log_is_known_or_asked_for() {
     refused(&["--from", "-"], &["--format"]);
     refused(&["--map", "user=x"], &["--from LOG"]);
     refused(&["--format", "nginx"], &["--from"]);
-    refused(&["--from", "other.log", "--format", "combined"], &["no request could be read"]);
+    // The line that could not be read comes first.
+    let other = place.call(&["init", "-o", "x.toml", "--from", "other.log", "--format", "combined"]);
+    assert!(
+        other.code() == Some(2) && other.stderr.contains("no request could be read in 1 line"),
+        "{other:?}"
+    );
 }
