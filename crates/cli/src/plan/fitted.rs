@@ -30,8 +30,7 @@ pub(super) fn fitted(fit: &Fit, source: &str, stem: &str) -> Fitted {
     let mut report = head(fit, source) + &load_words(&fit.rate);
     report += "Requests\n";
     let is_used = |number: usize| fit.operations.iter().any(|one| one.keys.contains(&Some(number)));
-    for (number, (keys, name)) in fit.keys.iter().zip(&keys).enumerate().filter(|(n, _)| is_used(*n)) {
-        let _ = number;
+    for (_, (keys, name)) in fit.keys.iter().zip(&keys).enumerate().filter(|(number, _)| is_used(*number)) {
         let words = key_words(&keys.fit);
         let _ = writeln!(
             lets,
