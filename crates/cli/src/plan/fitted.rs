@@ -112,13 +112,13 @@ impl Names {
 
 /// `items_id` of `/items/{id}`.
 fn key_name(place: &str) -> String {
-    let words = place.split('/').filter(|part| !part.is_empty() && !part.contains("{id}"));
-    words.last().map_or_else(|| "key".into(), |word| letters(word) + "_id")
+    let mut words = place.split('/').filter(|part| !part.is_empty() && !part.contains("{id}"));
+    words.next_back().map_or_else(|| "key".into(), |word| letters(word) + "_id")
 }
 
 fn size_name(operation: &Operation) -> String {
-    let words = operation.path.split('/').filter(|part| !part.is_empty() && !part.contains("{id}"));
-    let word = words.last().map_or_else(String::new, |word| letters(word) + "_");
+    let mut words = operation.path.split('/').filter(|part| !part.is_empty() && !part.contains("{id}"));
+    let word = words.next_back().map_or_else(String::new, |word| letters(word) + "_");
     format!("{}_{word}size", operation.method.to_lowercase())
 }
 

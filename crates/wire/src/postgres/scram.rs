@@ -22,15 +22,22 @@ type Key = [u8; 32];
 
 /// Keys that were derived from the password. Deriving one takes about a millisecond, so connections share it.
 #[derive(Default)]
-pub(super) struct Keys(Mutex<Vec<(Box<[u8]>, u32, Key)>>);
+pub(super) struct Keys(Mutex<Vec<Derived>>);
+
+/// A key, and what it was derived by.
+struct Derived {
+    salt: Box<[u8]>,
+    iterations: u32,
+    key: Key,
+}
 
 impl Keys {
     /// The key of `password` by this salt.
     fn key(&self, password: &str, salt: &[u8], iterations: NonZeroU32) -> Key {
         let mut known = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let same = |(its, n, _): &&(Box<[u8]>, u32, Key)| **its == *salt && *n == iterations.get();
-        if let Some((.., key)) = known.iter().find(same) {
-            return *key;
+        let same = |one: &&Derived| *one.salt == *salt && one.iterations == iterations.get();
+        if let Some(derived) = known.iter().find(same) {
+            return derived.key;
         }
         // As RFC 7613 has it; what it forbids is taken as it stands, as PostgreSQL does.
         let prepared = stringprep::saslprep(password).unwrap_or(Cow::Borrowed(password));
@@ -39,7 +46,7 @@ impl Keys {
         if known.len() == KEYS_MAX {
             known.remove(0);
         }
-        known.push((salt.into(), iterations.get(), key));
+        known.push(Derived { salt: salt.into(), iterations: iterations.get(), key });
         key
     }
 }
