@@ -4,6 +4,7 @@ mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
 pub(crate) mod server;
+mod stage;
 pub(crate) mod wanted;
 mod words;
 
@@ -36,6 +37,7 @@ use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::http2;
+pub(crate) use stage::stage;
 use words::one_space;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
@@ -295,7 +297,7 @@ impl Described {
         RunHeader {
             tool: environment::tool(),
             started_at: clock::now(),
-            command: secrets::mask_command(std::env::args()),
+            command: secrets::mask_command(environment::arguments()),
             environment: environment::describe(&unblink_engine::limits::raise()),
             plan: run_plan,
             loads,
