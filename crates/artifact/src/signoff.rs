@@ -260,10 +260,11 @@ impl SignoffDocument {
     pub fn judge(&mut self) {
         let is_over = self.stages.iter().all(SignoffStage::is_over);
         let with = |status| self.stages.iter().any(|stage| stage.verdict == Some(status));
-        self.verdict = is_over.then(|| match (with(VerdictStatus::Fail), with(VerdictStatus::Inconclusive)) {
-            (true, _) => VerdictStatus::Fail,
-            (false, true) => VerdictStatus::Inconclusive,
-            (false, false) => VerdictStatus::Pass,
-        });
+        self.verdict =
+            is_over.then(|| match (with(VerdictStatus::Fail), with(VerdictStatus::Inconclusive)) {
+                (true, _) => VerdictStatus::Fail,
+                (false, true) => VerdictStatus::Inconclusive,
+                (false, false) => VerdictStatus::Pass,
+            });
     }
 }

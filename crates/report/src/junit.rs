@@ -92,8 +92,7 @@ pub(crate) fn suites(all: &[Suite]) -> String {
 }
 
 fn totals<'a>(tests: impl Iterator<Item = &'a Test> + Clone, seconds: f64) -> String {
-    let count =
-        |wanted: fn(&Outcome) -> bool| tests.clone().filter(|test| wanted(&test.outcome)).count();
+    let count = |wanted: fn(&Outcome) -> bool| tests.clone().filter(|test| wanted(&test.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failure));
     let errors = count(|outcome| matches!(outcome, Outcome::Error));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));

@@ -172,7 +172,8 @@ pub(crate) struct PlannedStage {
 /// A folder's name is made of it.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-    match !text.is_empty() && text.len() <= 60 && text.chars().all(is_plain) && !text.starts_with(['.', ' ']) {
+    match !text.is_empty() && text.len() <= 60 && text.chars().all(is_plain) && !text.starts_with(['.', ' '])
+    {
         true => Ok(text.to_string()),
         false => Err(format!(
             "{text:?} is no name of a stage: it names a folder, so give letters, digits, spaces, - _ and . (60 at most)"
@@ -209,7 +210,11 @@ fn share(percent: &str, whole: &str) -> Result<u64, String> {
     let percent = percent.parse::<f64>().ok().filter(|_| is_plain);
     let percent = percent.filter(|percent| *percent > 0.0 && *percent <= PERCENT_MAX);
     percent.map(|percent| (percent / 100.0 * SHARE_ONE).round() as u64).filter(|share| *share > 0).ok_or_else(
-        || format!("{whole:?}: a share of the knee is above 0% and at most {PERCENT_MAX}%, such as 75% of knee"),
+        || {
+            format!(
+                "{whole:?}: a share of the knee is above 0% and at most {PERCENT_MAX}%, such as 75% of knee"
+            )
+        },
     )
 }
 
@@ -261,7 +266,15 @@ mod tests {
             let text = at("33%..66.6% of knee", Some(knee)).unwrap();
             assert!(value::shape(&text).is_ok(), "{text}");
         }
-        for bad in ["75%", "75% of knees", "0% of knee", "-5% of knee", "1%..2%..3% of knee", "knee", "2000% of knee"] {
+        for bad in [
+            "75%",
+            "75% of knees",
+            "0% of knee",
+            "-5% of knee",
+            "1%..2%..3% of knee",
+            "knee",
+            "2000% of knee",
+        ] {
             assert!(stage_rate(bad).is_err(), "{bad}");
         }
         for bad in ["", "../x", ".x", "a/b"] {

@@ -40,6 +40,7 @@ pub(crate) use fields::For;
 use fields::Kind;
 use file::{Given, PlanFile};
 use overlay::Overlay;
+pub(crate) use stages::{Stage, Stages, read as stages_of, shown as stages_in_lines};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -49,7 +50,6 @@ use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
 use unblink_report::format;
 use unblink_workload::Lets;
-pub(crate) use stages::{Stage, Stages, read as stages_of, shown as stages_in_lines};
 use user::User;
 
 /// The command line, with the fields of the plan that it names, if it names one.

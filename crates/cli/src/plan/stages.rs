@@ -149,7 +149,9 @@ fn of(plan: &PlanFile) -> Result<Vec<Stage>> {
     let mut bad: Vec<Error> = Vec::new();
     for field in OF_STAGE_ALONE {
         if let Some(text) = plan.value(field) {
-            let message = format!("{field} in [load] contradicts [[{STAGES}]]: each stage says by its kind what it does");
+            let message = format!(
+                "{field} in [load] contradicts [[{STAGES}]]: each stage says by its kind what it does"
+            );
             bad.push(plan.error(text, message));
         }
     }
@@ -166,8 +168,15 @@ fn of(plan: &PlanFile) -> Result<Vec<Stage>> {
     let mut has_search = false;
     for stage in &stages {
         let text = values_of(&stage.given, "rate").first();
-        if let Some(text) = text.filter(|_| !has_search && stage.rate.as_ref().is_some_and(StageRate::needs_knee)) {
-            bad.push(plan.error(text, "no stage before this one looks for the knee: put one of kind \"knee\" first"));
+        if let Some(text) =
+            text.filter(|_| !has_search && stage.rate.as_ref().is_some_and(StageRate::needs_knee))
+        {
+            bad.push(
+                plan.error(
+                    text,
+                    "no stage before this one looks for the knee: put one of kind \"knee\" first",
+                ),
+            );
         }
         has_search |= stage.kind == StageKind::Knee;
     }
@@ -222,7 +231,8 @@ fn wrong(plan: &PlanFile, at: &Range<usize>, message: impl Into<String>) -> Erro
 pub(crate) fn shown(stages: &[Stage]) -> String {
     let width = stages.iter().map(|stage| stage.name.len()).max().unwrap_or(0);
     let lines = (1..).zip(stages).map(|(number, stage)| {
-        let aside = if stage.name == stage.kind_name() { String::new() } else { format!("{}, ", stage.kind_name()) };
+        let aside =
+            if stage.name == stage.kind_name() { String::new() } else { format!("{}, ", stage.kind_name()) };
         format!("{number:>3}. {:<width$}  {aside}{}\n", stage.name, stage.summary)
     });
     let known: u64 = stages.iter().filter_map(|stage| stage.lasts).map(|lasts| lasts.0).sum();

@@ -7,9 +7,7 @@ use crate::{clock, environment, output, secrets};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_artifact::bounded::{self, SEARCH_BYTES_MAX};
-use unblink_artifact::signoff::{
-    FILE, SCHEMA, SignoffDocument, SignoffStage, SignoffStatus, StageStatus,
-};
+use unblink_artifact::signoff::{FILE, SCHEMA, SignoffDocument, SignoffStage, SignoffStatus, StageStatus};
 
 /// The folder, and the document with what has been done.
 pub(super) fn open(args: &SignoffArgs, stages: &Stages) -> Result<(PathBuf, SignoffDocument)> {
@@ -86,7 +84,9 @@ fn check(folder: &Path, document: &SignoffDocument, stages: &Stages, args: &Sign
         );
     }
     if (document.simulated, document.fail_fast) != (args.simulate, args.fail_fast) {
-        bail!("--resume {folder}: that sign-off was begun with other flags (--simulate, --fail-fast); give the same ones");
+        bail!(
+            "--resume {folder}: that sign-off was begun with other flags (--simulate, --fail-fast); give the same ones"
+        );
     }
     Ok(())
 }

@@ -85,7 +85,8 @@ fn left_out(document: &SignoffDocument, place: usize, planned: &Stage) -> Option
     if let Some(stopped) = before.iter().find(|stage| stage::is_guarded(stage)) {
         return Some(format!("a guard stopped stage {}", stopped.number));
     }
-    let missed = before.iter().find(|stage| stage.verdict.is_some_and(|verdict| verdict != VerdictStatus::Pass));
+    let missed =
+        before.iter().find(|stage| stage.verdict.is_some_and(|verdict| verdict != VerdictStatus::Pass));
     if let Some(missed) = missed.filter(|_| document.fail_fast) {
         return Some(format!("stage {} did not pass (--fail-fast)", missed.number));
     }

@@ -30,7 +30,8 @@ pub(super) fn begin(
     stage: &mut SignoffStage,
 ) {
     let is_search = stage.kind == "knee";
-    let begun = stage.folder.take().filter(|folder| is_search && root.join(folder).join("knee.jsonl").exists());
+    let begun =
+        stage.folder.take().filter(|folder| is_search && root.join(folder).join("knee.jsonl").exists());
     let folder = begun.unwrap_or_else(|| new_folder(root, stage));
     stage.rate = planned.rate.as_ref().and_then(|rate| rate.text(knee));
     stage.command = secrets::mask_command(line(args, planned, knee, &root.join(&folder)).unwrap_or_default());

@@ -21,6 +21,7 @@ use crate::{clock, environment, exit, history, load, output, precision, retry, r
 use anyhow::Result;
 use client::Client;
 use mix::Asked;
+pub(crate) use stage::stage;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -37,7 +38,6 @@ use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::http2;
-pub(crate) use stage::stage;
 use words::one_space;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.

@@ -15,31 +15,18 @@ pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
     let mut page = Page::new(&format!("{word}: sign-off of {target}"));
     page.json("signoff", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     page.simulated(doc.simulated);
+    let about = format!("{} · sign-off", html::moment(&doc.started_at));
+    page.head(&doc.tool, &about, target, &[escape(&doc.plan)]);
     let out = &mut page.body;
-    let _ = write!(
-        out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {} · sign-off</span></p><h1>{}</h1><p class=\"load\">{}</p></header>",
-        escape(&doc.tool.name),
-        escape(&doc.tool.version),
-        escape(&html::moment(&doc.started_at)),
-        html::breakable(target),
-        escape(&doc.plan),
-    );
     html::answer(out, tone, (word, sentence), "largest", 2);
     out.push_str("</section>");
     page.tables([words::stages(doc, Room::Page)]);
     for (place, stage) in doc.stages.iter().enumerate() {
         one(&mut page, stage, parts.get(place).and_then(Option::as_ref));
     }
-    let environment = &doc.environment;
-    let made = format!(
-        "<p>{} · {} · {}</p><p>Made by {}. The page holds its document ({}) and those of its stages as JSON.</p>",
-        escape(&environment.kernel),
-        escape(&environment.cpu),
-        format::plural(u64::from(environment.cores), "core", "cores"),
-        html::tool(&doc.tool),
-        escape(&doc.schema),
-    );
+    let holds =
+        format!("The page holds its document ({}) and those of its stages as JSON.", escape(&doc.schema));
+    let made = format!("<p>{}</p>{}", html::machine(&doc.environment), html::made(&doc.tool, &holds));
     page.finish_with(&doc.command, &made)
 }
 
@@ -58,7 +45,8 @@ fn one(page: &mut Page, stage: &SignoffStage, part: Option<&Part>) {
     }
     if let Some(folder) = &stage.folder {
         let folder = escape(folder);
-        let _ = write!(out, "<p class=\"foot\"><a href=\"{folder}/report.html\">{folder}/report.html</a></p>");
+        let _ =
+            write!(out, "<p class=\"foot\"><a href=\"{folder}/report.html\">{folder}/report.html</a></p>");
     }
     out.push_str("</section>");
     let Some(part) = part else { return };

@@ -16,7 +16,9 @@ pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
                     _ => doc.started_at.clone(),
                 };
                 let measured = match part {
-                    Some(Part::Knee(search)) => search.trials.iter().map(|of| of.settle_ns + of.measured_ns).sum(),
+                    Some(Part::Knee(search)) => {
+                        search.trials.iter().map(|of| of.settle_ns + of.measured_ns).sum()
+                    }
                     _ => 0,
                 };
                 let class = doc.target.clone().unwrap_or_default();

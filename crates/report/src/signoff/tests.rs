@@ -50,7 +50,8 @@ fn whole() -> (SignoffDocument, Vec<Option<Part>>) {
     hold.take_run(&fixture::objectives(), 1);
     soak.folder = None;
     soak.leave_out("a guard stopped stage 2".into());
-    let parts = vec![Some(Part::Knee(Box::new(knee()))), Some(Part::Run(Box::new(fixture::objectives()))), None];
+    let parts =
+        vec![Some(Part::Knee(Box::new(knee()))), Some(Part::Run(Box::new(fixture::objectives()))), None];
     (document(vec![search, hold, soak]), parts)
 }
 
@@ -95,12 +96,17 @@ fn every_stage_is_told_everywhere() {
         assert!(text.contains("680.25/s (75% of knee)"), "{text}");
     }
     let page = html(&doc, &parts);
-    for part in ["id=\"document-stage-1\"", "id=\"document-stage-2\"", "href=\"02-hold/report.html\"", "<details>"] {
+    for part in
+        ["id=\"document-stage-1\"", "id=\"document-stage-2\"", "href=\"02-hold/report.html\"", "<details>"]
+    {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("document-stage-3"));
     let xml = junit(&doc, &parts);
     assert_eq!(xml.matches("<testsuite ").count(), 3, "{xml}");
-    assert!(xml.contains("name=\"2. hold\"") && xml.contains("<error message=\"Not run: a guard stopped stage 2.\">"));
+    assert!(
+        xml.contains("name=\"2. hold\"")
+            && xml.contains("<error message=\"Not run: a guard stopped stage 2.\">")
+    );
     assert!(stage_line(&doc.stages[1]).starts_with("missed, p99 "));
 }
