@@ -9,7 +9,7 @@ use support::{Place, Started};
 
 const WORLD: &str = "[world]\nserver = \"slots=5 service=10ms\"\n";
 const SEARCH: &str = "[load]\narrivals = \"even\"\n[objectives]\nslo = \"p99 < 200ms\"\n[search]\nstart = 100\nmax = 800\n\
-                      measure = \"4s\"\nmeasure-max = \"8s\"\nsettle = \"1s\"\narrivals = \"even\"\n";
+                      measure = \"4s\"\nmeasure-max = \"8s\"\nsettle = \"1s\"\n";
 const KNEE: &str = "[[stages]]\nkind = \"knee\"\n";
 
 fn hold(rate: &str) -> String {

@@ -6,7 +6,7 @@ mod stage;
 use crate::args::signoff::SignoffArgs;
 use crate::plan::{self, Stage, Stages};
 use crate::{exit, output, signals};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::VerdictStatus;
@@ -20,7 +20,11 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
         output::print(&format::plain(&plan::stages_in_lines(&stages.all)))?;
         return Ok(exit::OK);
     }
-    if let Some(path) = &args.junit {
+    let is_on_stdout = args.junit.as_deref() == Some(Path::new("-"));
+    if args.json && is_on_stdout {
+        bail!("only one of --json and --junit - can go to standard output");
+    }
+    if let Some(path) = args.junit.as_ref().filter(|_| !is_on_stdout) {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
