@@ -119,7 +119,7 @@ fn a_dry_run_says_what_would_run_and_sends_nothing() {
     place.file("plan.toml", format!("{target}{SEARCH}within = \"2m\"\n{KNEE}{}", hold("75% of knee")));
     let said = place.call(&["signoff", "plan.toml", "--dry-run"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    for part in ["1. knee  a search", "2. hold  75% of knee for 5 s", "2 min 5 s of load in all."] {
+    for part in ["1. knee  a search", "2. hold  75% of knee for 5 s", "2 min 05 s of load in all."] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
     let shown = place.call(&["plan", "show", "plan.toml"]);
