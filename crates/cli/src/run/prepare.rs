@@ -339,7 +339,7 @@ fn header(
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
-        command: secrets::mask_command(std::env::args()),
+        command: secrets::mask_command(environment::arguments()),
         environment: environment::describe(limits),
         plan,
         loads,
