@@ -245,8 +245,8 @@ impl Protocol for Http2 {
         request.fill_body(filler, &mut shared.body);
         let body = request.fixed_body().map_or(&shared.body[..], |body| body);
         let value = &mut shared.value;
-        self.outgoing.put_head(id, body.is_empty(), |out| {
-            request.write_block(body.len(), filler, value, out);
+        self.outgoing.put_head(id, body.is_empty(), |encoder, out| {
+            request.write_block((number, body.len()), filler, value, encoder, out);
         });
         let send_window = i64::from(self.send_window);
         let mut stream = Stream::new(tag, number, request.kind(), send_window, STREAM_WINDOW);

@@ -208,12 +208,19 @@ impl Heads {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hpack::encoder::put_field;
+    use super::super::hpack::encoder::Encoder;
+    use super::super::hpack::literal::Parts;
     use super::*;
 
     fn block(fields: &[(&str, &str)]) -> Vec<u8> {
         let mut out = Vec::new();
-        fields.iter().for_each(|(name, value)| put_field(&mut out, name, value));
+        let mut parts = Parts::default();
+        fields.iter().for_each(|(name, value)| parts.put(name, value));
+        // A server that keeps nothing, so that a block means the same on every connection.
+        let mut encoder = Encoder::new();
+        encoder.set_limit(0);
+        encoder.put_block(0, (&parts.done(), &[(); 0]), &mut Vec::new(), |_, _| {}, &mut out);
+        out.remove(0);
         out
     }
 

@@ -82,6 +82,7 @@ impl Http2 {
         for &[a, b, value @ ..] in settings {
             let value = u32::from_be_bytes(value);
             match u16::from_be_bytes([a, b]) {
+                setting::HEADER_TABLE_SIZE => self.outgoing.encoder.set_limit(value),
                 setting::ENABLE_PUSH if value != 0 => return Err(Fault::InvalidSetting),
                 setting::MAX_FRAME_SIZE if !(PAYLOAD_MAX as u32..1 << 24).contains(&value) => {
                     return Err(Fault::InvalidSetting);

@@ -1,7 +1,7 @@
 //! What is to be written: frames in the order in which they leave, and the bodies that wait for the server's windows.
 
 use super::frame::{self, HEADER_BYTES, MAX_31_BITS, PAYLOAD_MAX, WINDOW, flag, kind};
-use super::hpack::encoder::NO_TABLE;
+use super::hpack::encoder::Encoder;
 use std::collections::VecDeque;
 
 /// While so much waits to be written, no body is added to it.
@@ -18,7 +18,8 @@ pub(super) struct Outgoing {
     window: i64,
     /// Requests with something to send, in turn.
     sending: VecDeque<u32>,
-    has_head: bool,
+    /// What the server knows of header fields.
+    pub(super) encoder: Encoder,
 }
 
 impl Outgoing {
@@ -28,7 +29,7 @@ impl Outgoing {
             written: 0,
             window: i64::from(WINDOW),
             sending: VecDeque::new(),
-            has_head: false,
+            encoder: Encoder::new(),
         }
     }
 
@@ -58,14 +59,11 @@ impl Outgoing {
     }
 
     /// Puts a block of header fields, which `write` appends.
-    pub(super) fn put_head(&mut self, stream: u32, ends: bool, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn put_head(&mut self, stream: u32, ends: bool, write: impl FnOnce(&mut Encoder, &mut Vec<u8>)) {
         let end = if ends { flag::END_STREAM } else { 0 };
         let at = self.bytes.len();
         frame::put_header(&mut self.bytes, 0, kind::HEADERS, end | flag::END_HEADERS, stream);
-        if !std::mem::replace(&mut self.has_head, true) {
-            self.bytes.push(NO_TABLE);
-        }
-        write(&mut self.bytes);
+        write(&mut self.encoder, &mut self.bytes);
         let length = self.bytes.len() - at - HEADER_BYTES;
         if length <= PAYLOAD_MAX {
             self.bytes[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
@@ -137,8 +135,8 @@ mod tests {
     #[test]
     fn a_long_block_goes_on_in_other_frames() {
         let mut outgoing = Outgoing::new();
-        outgoing.put_head(1, true, |out| out.resize(out.len() + 2 * PAYLOAD_MAX, 7));
-        outgoing.put_head(3, false, |out| out.push(8));
+        outgoing.put_head(1, true, |_, out| out.resize(out.len() + 2 * PAYLOAD_MAX + 1, 7));
+        outgoing.put_head(3, false, |_, out| out.push(8));
         let all = frames(outgoing.pending());
         let heads: Vec<_> = all.iter().map(|(h, _)| (h.kind, h.flags, h.stream, h.length)).collect();
         assert_eq!(
@@ -150,7 +148,7 @@ mod tests {
                 (kind::HEADERS, flag::END_HEADERS, 3, 1),
             ]
         );
-        assert_eq!((all[0].1[0], all[3].1[0]), (NO_TABLE, 8));
+        assert_eq!((all[0].1[0], all[3].1[0]), (7, 8));
     }
 
     #[test]

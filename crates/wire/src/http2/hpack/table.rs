@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// What an entry counts for beside its bytes (§4.1).
-const ENTRY_BYTES: usize = 32;
+pub(super) const ENTRY_BYTES: usize = 32;
 
 /// The same for everybody (appendix A); the first has the index 1.
 pub(super) const STATIC: [(&str, &str); 61] = [
