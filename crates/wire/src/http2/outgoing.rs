@@ -59,7 +59,12 @@ impl Outgoing {
     }
 
     /// Puts a block of header fields, which `write` appends.
-    pub(super) fn put_head(&mut self, stream: u32, ends: bool, write: impl FnOnce(&mut Encoder, &mut Vec<u8>)) {
+    pub(super) fn put_head(
+        &mut self,
+        stream: u32,
+        ends: bool,
+        write: impl FnOnce(&mut Encoder, &mut Vec<u8>),
+    ) {
         let end = if ends { flag::END_STREAM } else { 0 };
         let at = self.bytes.len();
         frame::put_header(&mut self.bytes, 0, kind::HEADERS, end | flag::END_HEADERS, stream);

@@ -14,6 +14,9 @@ const TABLE_BYTES: usize = 4096;
 /// Paths and lengths may be many. Beyond this they leave the rest to fields that all requests share.
 const TABLE_BYTES_OF_MANY: usize = TABLE_BYTES / 2;
 
+/// Twice the entries that a table has room for.
+const SLOTS: usize = 2 * TABLE_BYTES / ENTRY_BYTES;
+
 /// Requests whose blocks a connection keeps.
 const KEPT_MAX: usize = 16;
 /// Longer blocks, and those with more values, are put together each time.
@@ -62,6 +65,8 @@ pub(in crate::http2) struct Encoder {
     size: usize,
     /// What the server knows, the latest last.
     entries: Vec<Entry>,
+    /// Where an entry is, by its hash; its number from 1 on, or 0. Of each two slots, one is free at least.
+    slots: [u8; SLOTS],
     /// Counts the changes of the table; never zero, so that nothing is kept at the beginning.
     generation: u64,
     kept: Vec<Kept>,
@@ -74,7 +79,8 @@ impl Encoder {
             has_new_limit: false,
             size: 0,
             // As many as there can be, so that nothing is allocated later. What is not used takes no memory.
-            entries: Vec::with_capacity(TABLE_BYTES / (ENTRY_BYTES + 1)),
+            entries: Vec::with_capacity(TABLE_BYTES / ENTRY_BYTES),
+            slots: [0; SLOTS],
             generation: 1,
             kept: Vec::with_capacity(KEPT_MAX),
         }
@@ -120,36 +126,53 @@ impl Encoder {
             return out.extend_from_slice(&kept.bytes[from..usize::from(kept.length)]);
         }
         let generation = self.generation;
-        let mut block = Some(Kept { request: number, generation, ..NOTHING_KEPT });
-        if values.len() > KEPT_VALUES {
-            block = None;
-        }
-        let mut values = values.iter().enumerate();
+        // What stands between the values.
+        let (mut pieces, mut from, mut count) = ([(0, 0); KEPT_VALUES + 1], out.len(), 0);
+        let mut values = values.iter();
         for part in parts {
-            let from = out.len();
             match part {
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::Field(field) => self.put_field(field, out),
                 Part::Value => {
-                    let Some((i, value)) = values.next() else { continue };
-                    put(value, out);
-                    if let Some(block) = &mut block {
-                        block.cuts[i] = block.length;
+                    let Some(value) = values.next() else { continue };
+                    if let Some(piece) = pieces.get_mut(count) {
+                        *piece = (from, out.len());
                     }
-                    continue;
+                    put(value, out);
+                    (from, count) = (out.len(), count + 1);
                 }
             }
-            block = block.and_then(|block| block.with(&out[from..]));
         }
-        // A block that has added to the table means something else the next time.
-        if let Some(block) = block
+        if let Some(piece) = pieces.get_mut(count)
             && generation == self.generation
         {
-            while self.kept.len() <= place {
-                self.kept.push(NOTHING_KEPT);
-            }
-            self.kept[place] = block;
+            *piece = (from, out.len());
+            self.keep(number, pieces[..=count].iter().map(|&(from, to)| &out[from..to]));
         }
+    }
+
+    /// Keeps the block of a request for as long as it is right, if it is short. One that has added to the table means something else
+    /// the next time.
+    fn keep<'a>(&mut self, number: u32, pieces: impl Iterator<Item = &'a [u8]> + Clone) {
+        if pieces.clone().map(<[u8]>::len).sum::<usize>() > KEPT_BYTES {
+            return;
+        }
+        let place = number as usize % KEPT_MAX;
+        while self.kept.len() <= place {
+            self.kept.push(NOTHING_KEPT);
+        }
+        let kept = &mut self.kept[place];
+        (kept.request, kept.generation) = (number, self.generation);
+        let mut length = 0;
+        for (i, piece) in pieces.enumerate() {
+            kept.bytes[length..length + piece.len()].copy_from_slice(piece);
+            length += piece.len();
+            // Behind the last one there is no value.
+            if let Some(cut) = kept.cuts.get_mut(i) {
+                *cut = length as u8;
+            }
+        }
+        kept.length = length as u8;
     }
 
     /// Empties the table, which is the smallest that it can have been in between, and says how large it is now.
@@ -157,6 +180,7 @@ impl Encoder {
     fn tell_limit(&mut self, out: &mut Vec<u8>) {
         self.has_new_limit = false;
         self.entries.clear();
+        self.slots.fill(0);
         self.size = 0;
         self.generation += 1;
         put_number(out, 0x20, 5, 0);
@@ -166,9 +190,13 @@ impl Encoder {
     }
 
     fn put_field(&mut self, field: &Arc<Field>, out: &mut Vec<u8>) {
-        let is_it = |entry: &Entry| entry.hash == field.hash && entry.field == *field;
-        if let Some(from_end) = self.entries.iter().rev().position(is_it) {
-            return put_number(out, 0x80, 7, STATIC.len() + 1 + from_end);
+        let mut slot = field.hash as usize % SLOTS;
+        while let Some(number) = usize::from(self.slots[slot]).checked_sub(1) {
+            let entry = &self.entries[number];
+            if entry.hash == field.hash && entry.field == *field {
+                return put_number(out, 0x80, 7, STATIC.len() + self.entries.len() - number);
+            }
+            slot = (slot + 1) % SLOTS;
         }
         let limit = if field.is_one_of_many() { self.limit.min(TABLE_BYTES_OF_MANY) } else { self.limit };
         if self.size + field.size() > limit {
@@ -177,17 +205,8 @@ impl Encoder {
         field.put(0x40, 6, out);
         self.size += field.size();
         self.entries.push(Entry { hash: field.hash, field: field.clone() });
+        self.slots[slot] = self.entries.len() as u8;
         self.generation += 1;
-    }
-}
-
-impl Kept {
-    /// With more bytes, if they have room.
-    fn with(mut self, bytes: &[u8]) -> Option<Kept> {
-        let from = usize::from(self.length);
-        self.bytes.get_mut(from..from + bytes.len())?.copy_from_slice(bytes);
-        self.length += bytes.len() as u8;
-        Some(self)
     }
 }
 
@@ -295,7 +314,7 @@ mod tests {
         assert_eq!(block(&mut encoder, 0, &other, &[]), [0xbe]);
         let name = |i: u32| request(&[(&format!("x-{i}"), Some("1"))]);
         (0..1000).for_each(|i| drop(block(&mut encoder, i, &name(i), &[])));
-        assert!(encoder.size <= TABLE_BYTES && encoder.entries.capacity() <= TABLE_BYTES / ENTRY_BYTES);
+        assert!(encoder.size <= TABLE_BYTES && encoder.entries.capacity() == TABLE_BYTES / ENTRY_BYTES);
         assert!(encoder.kept.len() <= KEPT_MAX);
     }
 }
