@@ -19,6 +19,7 @@ mod resets;
 mod stream;
 mod words;
 
+pub(crate) use connection::STREAMS_EXPECTED;
 pub use connection::{Http2, Settings, Shared};
 pub use fault::Fault;
 pub use request::{Request, Scheme, Unrenderable};

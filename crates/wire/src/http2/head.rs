@@ -119,12 +119,19 @@ struct Recent {
 #[derive(Debug)]
 pub(super) struct Heads {
     decoder: Decoder,
-    recent: Vec<Recent>,
+    recent: [Recent; RECENT_MAX],
 }
 
 impl Heads {
     pub(super) fn new() -> Heads {
-        Heads { decoder: Decoder::new(), recent: Vec::new() }
+        let none = || Recent {
+            // No block is empty.
+            block: Vec::with_capacity(RECENT_BLOCK_BYTES),
+            generation: 0,
+            text: Vec::with_capacity(RECENT_TEXT_BYTES),
+            head: Head { status: 0, content_length: None },
+        };
+        Heads { decoder: Decoder::new(), recent: [none(), none(), none(), none()] }
     }
 
     /// Reads the head of an answer to request `number`, and hands its lines to `take`.
@@ -141,10 +148,8 @@ impl Heads {
     ) -> Result<Said, Fault> {
         let place = number as usize % RECENT_MAX;
         let generation = self.decoder.generation();
-        if let Some(recent) = self.recent.get(place)
-            && recent.generation == generation
-            && recent.block == block
-        {
+        let recent = &self.recent[place];
+        if !block.is_empty() && recent.generation == generation && recent.block == block {
             take(&recent.head, &recent.text);
             return Ok(Ok(recent.head));
         }
@@ -191,11 +196,6 @@ impl Heads {
     fn learn(&mut self, place: usize, block: &[u8], text: &[u8], head: Head) {
         if block.len() > RECENT_BLOCK_BYTES || text.len() > RECENT_TEXT_BYTES {
             return;
-        }
-        while self.recent.len() <= place {
-            let head = Head { status: 0, content_length: None };
-            // No block is empty.
-            self.recent.push(Recent { block: Vec::new(), generation: 0, text: Vec::new(), head });
         }
         let recent = &mut self.recent[place];
         recent.block.clear();

@@ -18,7 +18,7 @@ const TABLE_BYTES_OF_MANY: usize = TABLE_BYTES / 2;
 const SLOTS: usize = 2 * TABLE_BYTES / ENTRY_BYTES;
 
 /// Requests whose blocks a connection keeps.
-const KEPT_MAX: usize = 16;
+const KEPT_MAX: usize = 32;
 /// Longer blocks, and those with more values, are put together each time.
 const KEPT_BYTES: usize = 96;
 const KEPT_VALUES: usize = 4;
@@ -193,7 +193,7 @@ impl Encoder {
         let mut slot = field.hash as usize % SLOTS;
         while let Some(number) = usize::from(self.slots[slot]).checked_sub(1) {
             let entry = &self.entries[number];
-            if entry.hash == field.hash && entry.field == *field {
+            if entry.hash == field.hash && entry.field.says(field) {
                 return put_number(out, 0x80, 7, STATIC.len() + self.entries.len() - number);
             }
             slot = (slot + 1) % SLOTS;

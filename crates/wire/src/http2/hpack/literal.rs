@@ -37,6 +37,11 @@ impl Field {
         Field { hash, name: name.into(), value: value.into(), name_index, rest: rest.into() }
     }
 
+    /// It says the same as another.
+    pub(super) fn says(self: &Arc<Field>, other: &Arc<Field>) -> bool {
+        Arc::ptr_eq(self, other) || (self.name == other.name && self.value == other.value)
+    }
+
     /// What it counts for in a table (§4.1).
     pub(super) fn size(&self) -> usize {
         ENTRY_BYTES + self.name.len() + self.value.len()
