@@ -24,11 +24,11 @@ pub fn check(data: &[u8]) {
     // An event has a line's end, or is the last line, and a block takes more.
     let ends = body.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
     assert!(all.events as usize + all.keep_alives as usize <= ends + 1, "more events than lines");
-    for cut in 0..body.len().min(CUTS_MAX) + 1 {
+    for (cut, &so_far) in up_to.iter().enumerate().take(CUTS_MAX) {
         let (first, second) = body.split_at(cut);
         let mut reader = EventReader::default();
         let found = reader.read(format, first);
-        assert_eq!(found, up_to[cut], "{cut} bytes at once are not the same as one by one");
+        assert_eq!(found, so_far, "{cut} bytes at once are not the same as one by one");
         assert!(reader.read(format, &[]).is_nothing(), "nothing is no event");
         let found = sum(sum(found, reader.read(format, second)), reader.end(format));
         assert_eq!(found, all, "cut at {cut}");
