@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use crate::fixture::knee::knee;
+use crate::fixture::knee;
 use unblink_artifact::document::VerdictStatus;
 use unblink_artifact::signoff::{SCHEMA, SignoffStage, SignoffStatus, StageStatus};
 
