@@ -287,13 +287,12 @@ fn the_log_of_a_load_becomes_a_trace_of_it() {
 /// Header fields that are sent once and referred to afterwards arrive with each request, and drawn ones with their own values.
 #[test]
 fn streams_of_http_2_with_and_without_tls() {
-    for (which, scheme) in [(0, "http"), (1, "https")] {
+    for (which, scheme, trust) in [(0, "http", &[][..]), (1, "https", &["-k"])] {
         let nginx = Nginx::start();
         let url = format!("{scheme}://127.0.0.1:{}/{{{{index}}}}", nginx.two[which]);
-        let load =
-            ["-R", "1000", "-n", "600", "-c", "2", "--streams", "20", "--http", "2", "--no-preflight", "-k"];
+        let load = ["-R", "1000", "-n", "600", "-c", "2", "--streams", "20", "--http", "2", "--no-preflight"];
         let own = ["-H", "X-Tenant: acme", "-H", "Authorization: Bearer 1", "--expect", "contains=hello"];
-        let run = Place::new().measure(&[&[url.as_str()], &load[..], &own].concat());
+        let run = Place::new().measure(&[&[url.as_str()], &load[..], &own, trust].concat());
         run.assert_all("ok");
         assert_eq!(run.document["codes"], serde_json::json!({ "200": 600 }));
         assert_eq!(run.at("/operations/0/protocol"), "http/2");
@@ -306,8 +305,8 @@ fn streams_of_http_2_with_and_without_tls() {
         expected.sort_unstable();
         assert_eq!(lines, expected);
         let file = format!("{scheme}://127.0.0.1:{}/file", nginx.two[which]);
-        let load = ["-R", "200", "-n", "40", "-c", "1", "--http", "2", "-k", "--expect", "size=100000"];
-        Place::new().measure(&[&[file.as_str()], &load[..]].concat()).assert_all("ok");
+        let load = ["-R", "200", "-n", "40", "-c", "1", "--http", "2", "--expect", "size=100000"];
+        Place::new().measure(&[&[file.as_str()], &load[..], trust].concat()).assert_all("ok");
     }
 }
 

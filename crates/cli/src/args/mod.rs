@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Trace(recorded::TraceCommand),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
-    /// Run the stages of a plan one after the other, and report them as one
+    /// Run the stages of a plan, and report them as one
     Signoff(Box<signoff::SignoffArgs>),
     /// List recorded runs
     History(Box<history::HistoryArgs>),
