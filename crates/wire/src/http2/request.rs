@@ -1,7 +1,7 @@
 //! A request, encoded ahead of its time.
 
-use super::hpack::encoder::{Encoder, Part};
-use super::hpack::literal;
+use super::hpack::encoder::Encoder;
+use super::hpack::literal::{self, Part};
 use crate::blank::{Blank, Filler, NothingToFill, place};
 use crate::message::Message;
 use crate::request::{LENGTH, write_decimal};

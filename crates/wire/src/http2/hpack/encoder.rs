@@ -5,7 +5,7 @@
 //! each request, which is kept then. Only a new limit of the server empties it.
 
 use super::fields::put_number;
-use super::literal::{Field, put_value};
+use super::literal::{Field, Part, put_value};
 use super::table::{ENTRY_BYTES, STATIC};
 use std::sync::Arc;
 
@@ -22,17 +22,6 @@ const KEPT_MAX: usize = 32;
 /// Longer blocks, and those with more values, are put together each time.
 const KEPT_BYTES: usize = 96;
 const KEPT_VALUES: usize = 4;
-
-/// A part of a request's block.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::http2) enum Part {
-    /// Written as it is: a reference to the static table, or what nobody is to keep.
-    Fixed(Box<[u8]>),
-    /// The same in each request.
-    Field(Arc<Field>),
-    /// A field's value, which is another each time. Its name stands before it.
-    Value,
-}
 
 /// A field that the server knows.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! A request's fields, written ahead of their time as far as no connection matters.
 
-use super::encoder::Part;
 use super::fields::{put_number, put_plain, put_string};
 use super::table::{ENTRY_BYTES, STATIC};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,6 +9,17 @@ use std::sync::Arc;
 const SECRET: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 /// Fields that a run may have as many of as it has requests.
 const MANY: [&str; 2] = [":path", "content-length"];
+
+/// A part of a request's block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::http2) enum Part {
+    /// Written as it is: a reference to the static table, or what nobody is to keep.
+    Fixed(Box<[u8]>),
+    /// The same in each request.
+    Field(Arc<Field>),
+    /// A field's value, which is another each time. Its name stands before it.
+    Value,
+}
 
 /// A field that is the same in each request.
 #[derive(Clone, PartialEq, Eq, Debug)]

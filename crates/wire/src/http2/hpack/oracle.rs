@@ -1,8 +1,8 @@
 //! Held against another implementation, `fluke-hpack`: what either writes, the other reads.
 
 use super::decoder::{Decoder, Scratch};
-use super::encoder::{Encoder, Part};
-use super::literal::Parts;
+use super::encoder::Encoder;
+use super::literal::{Part, Parts};
 use crate::http2::fault::Fault;
 use proptest::prelude::*;
 
