@@ -27,7 +27,7 @@ pub struct AddressCounts {
 }
 
 impl AddressCounts {
-    /// Adds another worker's.
+    /// Adds another worker's counts.
     pub fn add(&mut self, o: &AddressCounts) {
         self.usable += o.usable;
         self.refused += o.refused;

@@ -27,7 +27,8 @@ impl Controls {
         Ok(Controls { clock, stop_at, aborted, wakers: wakers.collect::<Result<_, _>>()? })
     }
 
-    /// Lets nothing fall due from now on. What is under way is waited for. True unless a stop was requested before.
+    /// Lets nothing fall due from now on. What is under way is waited for. True unless the run had already been
+    /// stopped.
     pub fn stop(&self) -> bool {
         self.stop_from(Instant(0))
     }

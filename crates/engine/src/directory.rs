@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The addresses that the name resolves to now.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
-    /// Grows with each change; a worker that knows it need not look.
+    /// Grows with each change. A worker that has seen the current version need not look.
     version: AtomicU64,
     addresses: Mutex<Vec<Address>>,
     failed: AtomicU64,

@@ -12,7 +12,7 @@ pub enum Pacing {
     /// Spins for as long as most wake-ups are late.
     #[default]
     Balanced,
-    /// Never spins, and sends together the arrivals of an open load that fall due within the same millisecond.
+    /// Never spins, and sends together the arrivals of an open load that fall due within a millisecond.
     Frugal,
 }
 
@@ -88,9 +88,9 @@ impl SpinWindow {
 /// Whether to poll the sockets for a moment before going to sleep while answers are awaited. When a stalled server
 /// comes back, its answers follow each other within microseconds. If the worker sleeps between two of them, each send
 /// of the server costs an interrupt to the other processor and makes the scheduler find a place for the worker. An
-/// answer that finds the worker asleep is also seen late by the time that waking takes, which is long compared with a
-/// quick server's answer. As with an adaptive lock, polling is worth it as long as the last sleeps would have been
-/// short.
+/// answer that finds the worker asleep is also seen late by the time that waking takes, which is a large part of the
+/// time that a quick server needs. As with an adaptive lock, polling is worth it as long as the last sleeps would
+/// have been short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linger {
     /// The longest time to poll in vain. Zero means never to poll.
@@ -129,8 +129,8 @@ impl Linger {
         self.brief >= Self::BRIEF_SLEEPS && self.credit > Nanos::ZERO
     }
 
-    /// Notes that a sleep of this length was ended by a socket or by its deadline. It counts only if an answer was
-    /// awaited.
+    /// Notes that a sleep of this length was ended by a socket or by its deadline. Whether it was brief matters only
+    /// if an answer was awaited.
     pub(crate) fn slept(&mut self, length: Nanos, awaits_answers: bool, by_socket: bool) {
         self.credit = (self.credit + length).min(Self::CREDIT_MAX);
         if length >= self.length && awaits_answers {

@@ -28,9 +28,9 @@ const SPARE_BANKS: usize = 2;
 /// How a run ended, in addition to its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Set when the user ended it: nothing fell due from here on, after the schedule's zero.
+    /// Set when the user ended the run: nothing fell due from this time on, counted from the schedule's zero.
     pub stopped_at: Option<Nanos>,
-    /// What was under way was not waited for.
+    /// Whether the run ended without waiting for what was under way.
     pub aborted: bool,
     /// When the last `ok` arrival ended, counted from the schedule's zero.
     pub last_ok: Option<Nanos>,

@@ -39,7 +39,7 @@ pub struct Refreshed {
 }
 
 impl<P: Words> Setup<P> {
-    /// Asks request `number` once, and keeps what its answer brings.
+    /// Sends request `number` once and keeps the values that its answer brings.
     ///
     /// # Errors
     /// Why it brought nothing.

@@ -57,8 +57,8 @@ pub struct Target {
     pub refresh: Option<Refresh>,
     /// TLS, if the scheme asks for it.
     pub tls: Option<TlsTarget>,
-    /// Connections from one local address before the next one is used, 127.0.0.2 and so on; nothing where the
-    /// system chooses the local address. Only for targets in 127.0.0.0/8, all of which is this machine's own.
+    /// How many connections use one local address before the next one is used, 127.0.0.2 and so on. `None` if the
+    /// system chooses the local address. Only for targets in 127.0.0.0/8, all of which belongs to this machine.
     pub per_source: Option<u32>,
 }
 

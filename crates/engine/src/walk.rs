@@ -23,7 +23,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A journey of `job` that has nothing yet.
+    /// A journey of `job` that has taken no values yet.
     pub fn new<P: Protocol>(job: &Job<P>) -> Walk {
         Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new() }
     }
