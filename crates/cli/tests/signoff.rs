@@ -124,7 +124,10 @@ fn a_dry_run_says_what_would_run_and_sends_nothing() {
     }
     let shown = place.call(&["plan", "show", "plan.toml"]);
     assert!(shown.stdout.contains("2. hold  75% of knee for 5 s"), "{shown:?}");
-    assert!(shown.stdout.contains("[[stages]]\nkind = \"hold\""), "{shown:?}");
+    assert!(
+        shown.stdout.contains("[[stages]]\nduration = \"5s\"\nkind = \"hold\"\nrate = \"75% of knee\""),
+        "{shown:?}"
+    );
     assert!(!place.path().join("unblink-signoff").exists());
 }
 

@@ -244,7 +244,7 @@ pub(crate) fn shown(stages: &[Stage]) -> String {
             format::moment(known)
         ),
     };
-    format!("{}{total}\n", lines.collect::<String>())
+    format::plain(&format!("{}{total}\n", lines.collect::<String>()))
 }
 
 /// How long the load of a command lasts, as far as that is known before it.

@@ -17,7 +17,7 @@ use unblink_report::{format, signoff as report};
 pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     let stages = plan::stages_of(&args.plan, args.simulate)?;
     if args.dry_run {
-        output::print(&format::plain(&plan::stages_in_lines(&stages.all)))?;
+        output::print(&plan::stages_in_lines(&stages.all))?;
         return Ok(exit::OK);
     }
     let is_on_stdout = args.junit.as_deref() == Some(Path::new("-"));
