@@ -40,6 +40,7 @@ fn header() -> KneeHeader {
             operation: None,
             at_least_per_s: None,
             within_ns: None,
+            replay: None,
         },
     }
 }

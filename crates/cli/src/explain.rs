@@ -95,7 +95,7 @@ fn figures(row: &Figures) -> serde_json::Value {
 }
 
 fn describe(args: &ExplainArgs) -> Result<Described> {
-    if args.load.replay.replay.is_some() {
+    if args.load.replay.recorded.replay.is_some() {
         refuse!(
             ["replay"],
             "a replay has many kinds of requests, and this compares tools by one: unblink sim takes --replay"

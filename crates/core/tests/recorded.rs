@@ -154,10 +154,25 @@ fn a_plan_that_can_not_be_is_refused() {
     assert!(capped(most).is_ok());
     let error = PlanError::RecordedAboveCap { most: Rate::per_second(most), cap: Rate::per_second(most - 1) };
     assert_eq!(capped(most - 1).map(|_| ()), Err(error));
-    let warm = PlanSpec { warmup: Nanos(1), ..spec(recorded.clone(), 1) };
+    let warm = PlanSpec { warmup: recorded.length(), ..spec(recorded.clone(), 1) };
     assert_eq!(Plan::new(warm).map(|_| ()), Err(PlanError::WarmupOfRecorded));
     let few = PlanSpec { idempotent: vec![true; 2], ..spec(recorded.clone(), 1) };
     assert_eq!(Plan::new(few).map(|_| ()), Err(PlanError::NoOperations));
     let long = spec(recorded.lasting(Nanos::from_secs(8 * 24 * 3600)), 1);
     assert!(matches!(Plan::new(long), Err(PlanError::TooLong { .. })));
+}
+
+/// The warm-up is the beginning of the record, and a limit counts what follows.
+#[test]
+fn the_warm_up_is_a_part_of_the_record() {
+    let (recorded, _) = recorded();
+    let warmup = Nanos(recorded.length().0 / 3);
+    let warm = recorded.count_before(warmup);
+    let plan = Plan::new(PlanSpec { warmup, ..spec(recorded.clone(), 1) }).unwrap();
+    assert_eq!((plan.measured_from(), plan.load_length()), (warmup, recorded.length()));
+    let scheduled = plan.scheduled(warmup, plan.load_length()).unwrap();
+    assert_eq!((scheduled.warmup, scheduled.measured), (warm, recorded.count() - warm));
+    let limited = Plan::new(PlanSpec { limit: Some(10), ..plan.spec().clone() }).unwrap();
+    let scheduled = limited.scheduled(warmup, limited.load_length()).unwrap();
+    assert_eq!((scheduled.warmup, scheduled.measured), (warm, 10));
 }

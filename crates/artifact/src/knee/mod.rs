@@ -28,7 +28,7 @@ pub struct KneeQuestion {
     pub quantile: f64,
     /// The response time that it must stay below.
     pub limit_ns: u64,
-    /// How arrivals lie around the rate: `even` or `poisson`.
+    /// How arrivals lie around the rate: `even`, `poisson` or `recorded`.
     pub process: String,
     /// The first rate that is tried.
     pub start_per_s: f64,
@@ -63,6 +63,32 @@ pub struct KneeQuestion {
     /// Load in all at most; `null`: as much as it takes.
     #[serde(default)]
     pub within_ns: Option<u64>,
+    /// Rates are means of recorded traffic that is replayed; `null`: arrivals are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<KneeReplay>,
+}
+
+/// Recorded traffic of which a search sends more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeReplay {
+    /// How it becomes more or less.
+    pub by: ReplayBy,
+    /// Requests that were recorded, and are sent.
+    pub requests: u64,
+    /// How long they took as they were recorded.
+    pub length_ns: u64,
+    /// Of them in a second on average: a rate of so much is the traffic as it was recorded.
+    pub mean_per_s: f64,
+}
+
+/// How recorded traffic becomes more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayBy {
+    /// Copies of it in the same time.
+    Scale,
+    /// The same in less time.
+    Speed,
 }
 
 /// What is known when a search starts.

@@ -3,6 +3,7 @@
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
+use super::replay::{self, By, Factor, RecordedArgs};
 use super::retry::RetryArgs;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
@@ -29,6 +30,7 @@ EXAMPLES
   unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms' --at-least 5000/s        (a check for CI)
   unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms' --within 5m --resolution 10%
   unblink knee --resume unblink-knee/2026-01-31T12-00-00Z http://127.0.0.1:8080/ --slo 'p99 < 200ms'
+  unblink knee http://127.0.0.1:8080/ --replay hour.trace --measure 1h --slo 'p99 < 200ms'  (3.4 × the recorded hour)
   unblink knee plan.toml                           target, objective and [search] in a file, see unblink init
   unblink knee --server 'slots=1 service=exp(1ms)' --slo 'p99 < 50ms'      (in virtual time, see unblink sim)
 
@@ -74,17 +76,22 @@ pub(crate) struct KneeArgs {
     pub slo: Objective,
 
     /// Only check whether the objective is met at this rate: stop as soon as that is certain, and exit with 1 if it is
-    /// not met
-    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
-    pub at_least: Option<Rate>,
+    /// not met; with --replay also so many times what was recorded, such as 2x
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
+    pub at_least: Option<Level>,
 
-    /// First rate to try [default: the rate of --at-least, or 100]
-    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
-    pub start: Option<Rate>,
+    /// First rate to try, with --replay also such as 0.5x [default: the rate of --at-least, or 100, with --replay 1x]
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
+    pub start: Option<Level>,
 
-    /// Highest rate to try [default: max-rate of the config file, or 1,000,000/s]
-    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
-    pub max: Option<Rate>,
+    /// Highest rate to try, with --replay also such as 10x [default: max-rate of the config file, or 1,000,000/s]
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
+    pub max: Option<Level>,
+
+    /// How the recorded traffic of --replay becomes more or less: `scale` sends copies of it in the same time, of which each
+    /// begins elsewhere, and draws users for a part of one; `speed` sends it in less time [default: scale]
+    #[arg(long, value_enum, value_name = "WAY", help_heading = "Search")]
+    pub by: Option<By>,
 
     /// Bisect until the rate is known to within this percentage
     #[arg(long, value_name = "PERCENT", default_value = "2%", help_heading = "Search", value_parser = resolution)]
@@ -127,6 +134,9 @@ pub(crate) struct KneeArgs {
     /// Seed of the arrivals and of the order of the second pass
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Search")]
     pub seed: u64,
+
+    #[command(flatten)]
+    pub recorded: RecordedArgs,
 
     #[command(flatten)]
     pub world: WorldArgs,
@@ -202,6 +212,23 @@ fn objective(text: &str) -> Result<Objective, String> {
     }
 }
 
+/// A rate, or so many times what was recorded.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Level {
+    /// On average.
+    Rate(Rate),
+    /// Of recorded traffic.
+    Times(Factor),
+}
+
+/// `5000/s`, or `2x`.
+pub(crate) fn level(text: &str) -> Result<Level, String> {
+    match text.trim().ends_with(['x', '×']) {
+        true => replay::factor(text).map(Level::Times),
+        false => value::rate(text).map(Level::Rate),
+    }
+}
+
 fn resolution(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|p| p.trim().parse::<f64>().ok());
     percent
@@ -232,6 +259,14 @@ mod tests {
         ] {
             assert!(objective(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn levels() {
+        assert_eq!(level("2x"), Ok(Level::Times(Factor { micro: 2_000_000 })));
+        assert_eq!(level("0.5 ×"), Ok(Level::Times(Factor { micro: 500_000 })));
+        assert_eq!(level("50/s"), Ok(Level::Rate(Rate::per_second(50))));
+        assert!(level("x").is_err() && level("0x").is_err() && level("10..20").is_err());
     }
 
     #[test]

@@ -6,28 +6,15 @@ use std::path::PathBuf;
 use unblink_core::time::Nanos;
 
 /// A thousand times as fast, or as often.
-const FACTOR_MAX_MILLI: u64 = 1_000_000;
+const FACTOR_MAX_MICRO: u64 = 1_000_000_000;
 
-/// Recorded traffic.
+/// What of a trace is sent.
 #[derive(Args, Clone, PartialEq, Debug, Default)]
-pub(crate) struct ReplayArgs {
+pub(crate) struct RecordedArgs {
     /// Send what this trace has recorded, when it was recorded (see unblink import): its methods and paths, to the host
     /// of the URL
     #[arg(long, value_name = "TRACE", help_heading = "Load")]
     pub replay: Option<PathBuf>,
-
-    /// Replay so many times as fast, such as 2 or 60
-    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
-    pub speed: Option<Factor>,
-
-    /// Replay so much load in the same time: each whole number is a copy of the trace at an offset of its own, and of what is
-    /// left over users are drawn, such as 2 or 0.1
-    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
-    pub scale: Option<Factor>,
-
-    /// Replay so many times in a row (3), or for so long (10m)
-    #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
-    pub again: Option<Again>,
 
     /// Begin this long after the start of the trace
     #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = value::duration)]
@@ -42,15 +29,53 @@ pub(crate) struct ReplayArgs {
     pub mutating: bool,
 }
 
-/// A number above 0, in thousandths.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Recorded traffic.
+#[derive(Args, Clone, PartialEq, Debug, Default)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    pub recorded: RecordedArgs,
+
+    /// Replay so many times as fast, such as 2 or 60
+    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
+    pub speed: Option<Factor>,
+
+    /// Replay so much load in the same time: each whole number is a copy of the trace at an offset of its own, and of what is
+    /// left over users are drawn, such as 2 or 0.1
+    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
+    pub scale: Option<Factor>,
+
+    /// Replay so many times in a row (3), or for so long (10m)
+    #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
+    pub again: Option<Again>,
+
+    /// A search begins so long before the start of what it measures, with the traffic that this ends with.
+    #[arg(skip)]
+    pub lead: Nanos,
+}
+
+/// How a search makes more of what was recorded.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    /// Copies of it in the same time, and users drawn for a part of one
+    Scale,
+    /// The same in less time
+    Speed,
+}
+
+/// A number above 0, in millionths.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Factor {
-    pub milli: u64,
+    pub micro: u64,
 }
 
 impl Factor {
     /// As it is.
-    pub(crate) const ONE: Factor = Factor { milli: 1_000 };
+    pub(crate) const ONE: Factor = Factor { micro: 1_000_000 };
+
+    /// As a number.
+    pub(crate) fn as_f64(self) -> f64 {
+        self.micro as f64 / 1e6
+    }
 }
 
 /// How long a replay goes on.
@@ -62,14 +87,14 @@ pub(crate) enum Again {
     For(Nanos),
 }
 
-fn factor(text: &str) -> Result<Factor, String> {
-    let number = text.trim().trim_end_matches(['x', '×']).parse::<f64>().ok();
+pub(crate) fn factor(text: &str) -> Result<Factor, String> {
+    let number = text.trim().trim_end_matches(['x', '×']).trim_end().parse::<f64>().ok();
     let milli = number.map(|number| number * 1e3).filter(|milli| (milli - milli.round()).abs() < 1e-6);
-    match milli.map(|milli| milli.round()) {
-        Some(milli) if (1.0..=FACTOR_MAX_MILLI as f64).contains(&milli) => Ok(Factor { milli: milli as u64 }),
+    match milli.map(|milli| milli.round() * 1e3) {
+        Some(micro) if (1e3..=FACTOR_MAX_MICRO as f64).contains(&micro) => Ok(Factor { micro: micro as u64 }),
         _ => Err(format!(
             "{text:?} is no factor: give a number from 0.001 to {}, with three decimals at the most, such as 2 or 0.1",
-            FACTOR_MAX_MILLI / 1_000
+            FACTOR_MAX_MICRO / 1_000_000
         )),
     }
 }
@@ -88,10 +113,10 @@ mod tests {
 
     #[test]
     fn factors() {
-        assert_eq!(factor("2"), Ok(Factor { milli: 2_000 }));
+        assert_eq!(factor("2"), Ok(Factor { micro: 2_000_000 }));
         assert_eq!(
             (factor("60x"), factor("0.125")),
-            (Ok(Factor { milli: 60_000 }), Ok(Factor { milli: 125 }))
+            (Ok(Factor { micro: 60_000_000 }), Ok(Factor { micro: 125_000 }))
         );
         for bad in ["0", "-1", "x", "", "1001", "0.0001", "1.23456", "nan", "10%"] {
             assert!(factor(bad).is_err(), "{bad}");

@@ -1,7 +1,8 @@
 //! Trials against a real target, each with a run folder of its own.
 
-use super::{criterion, journeys, rest};
-use crate::args::knee::{KneeArgs, Objective};
+use super::{criterion, journeys, recorded, rest};
+use crate::args::arrivals::Arrivals;
+use crate::args::knee::{KneeArgs, Level, Objective};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -56,7 +57,7 @@ enum Rest {
 /// The target in words, once everything about it has been checked, what is asked of it, and the highest rate that it may
 /// have.
 pub(super) fn target(args: &KneeArgs) -> Result<((String, String), Option<Rate>)> {
-    let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
+    let prepared = prepare(&run_args(args, super::start(args)?, args.settle, args.measure)?)?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
     let (targets, operations, plan) =
         (&header.targets[..], &header.operations[..], Some(prepared.job.plan()));
@@ -76,7 +77,7 @@ pub(super) fn named(args: &KneeArgs) -> Result<KneeArgs> {
         return Ok(args.clone());
     }
     let requests =
-        run::requests(&run_args(args, super::start(args), args.settle, args.measure), Version::One)?;
+        run::requests(&run_args(args, super::start(args)?, args.settle, args.measure)?, Version::One)?;
     let slo = Slo { name: Some(requests.called(given)), ..Slo::parse(&args.slo.text)? };
     let objective = Objective { text: slo.to_string(), name: slo.name, ..args.slo.clone() };
     Ok(KneeArgs { slo: objective, ..args.clone() })
@@ -84,7 +85,7 @@ pub(super) fn named(args: &KneeArgs) -> Result<KneeArgs> {
 
 /// Checks what can be told without the network.
 pub(super) fn planned(args: &KneeArgs) -> Result<()> {
-    run::planned(&run_args(args, super::start(args), args.settle, args.measure)).map(drop)
+    run::planned(&run_args(args, super::start(args)?, args.settle, args.measure)?).map(drop)
 }
 
 impl Runner {
@@ -147,7 +148,7 @@ impl TrialRunner for Runner {
     type Error = anyhow::Error;
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
-        let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max);
+        let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max)?;
         let prepared = prepare(&RunArgs { load: with_seed(args.load.clone(), trial), ..args })?;
         // Of a search that goes on, the trials before may have left something behind.
         let is_first = trial.number == self.first && !self.is_littered;
@@ -224,10 +225,13 @@ fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
     LoadArgs { seed: load.seed.wrapping_add(u64::from(trial.number)), ..load }
 }
 
-fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> RunArgs {
+fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> Result<RunArgs> {
+    let traffic = recorded::traffic(args)?;
+    let replay = traffic.map(|traffic| recorded::replayed(args, &traffic, rate, settle, measure));
+    let is_replay = replay.is_some();
     let load = LoadArgs {
         loads: Vec::new(),
-        rate: Some(Shape::Hold(rate)),
+        rate: (!is_replay).then_some(Shape::Hold(rate)),
         closed: None,
         think: None,
         ramp_up: None,
@@ -235,23 +239,29 @@ fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> RunAr
         peak_for: None,
         period: None,
         trace: Default::default(),
-        replay: Default::default(),
-        duration: Some(measure),
+        replay: replay.unwrap_or_default(),
+        duration: (!is_replay).then_some(measure),
         requests: None,
         warmup: Warmup::Time(settle),
-        arrivals: args.arrivals,
+        // The trace has its own.
+        arrivals: if is_replay { Arrivals::Even } else { args.arrivals },
         seed: args.seed,
-        max_rate: if args.journeys.is_empty() { args.max } else { args.max_requests },
+        // What a replay may have in its busiest second is more than its mean.
+        max_rate: match args.max {
+            _ if !args.journeys.is_empty() => args.max_requests,
+            Some(Level::Rate(max)) if !is_replay => Some(max),
+            _ => None,
+        },
         connections: args.connections,
         timeout: args.timeout,
         drain: None,
         retry: args.retry.clone(),
     };
     let run = RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet);
-    RunArgs {
+    Ok(RunArgs {
         setup: args.setup.clone(),
         journeys: args.journeys.clone(),
         under_way: args.under_way.clone(),
         ..run
-    }
+    })
 }

@@ -2,9 +2,10 @@
 
 mod journeys;
 mod live;
+mod recorded;
 mod simulated;
 
-use crate::args::knee::KneeArgs;
+use crate::args::knee::{KneeArgs, Level};
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
@@ -138,7 +139,7 @@ fn search<R: Runner>(
     if let Some(said) = journeys::foreseen(args)?.filter(|_| !args.quiet) {
         output::note(format_args!("{said}"));
     }
-    let question = question(args, &settings, target);
+    let question = question(args, &settings, target)?;
     let mut search = Knee::new(settings);
     let (folder, mut journal, header) = open(args, question, &mut search)?;
     let done = search.steps().len();
@@ -261,8 +262,14 @@ fn rest(args: &KneeArgs) -> Nanos {
 
 /// No rate is tried above `cap`.
 fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
-    let highest = journeys::highest(args, cap)?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
-    let max = args.max.unwrap_or(highest);
+    let traffic = recorded::traffic(args)?;
+    let rate = |level: Option<Level>| level.map(|level| recorded::rate(traffic.as_ref(), level)).transpose();
+    let (at_least, start) = (rate(args.at_least)?, start(args)?);
+    let highest = match &traffic {
+        Some(traffic) => recorded::highest(traffic, cap)?,
+        None => journeys::highest(args, cap)?.unwrap_or(Rate::per_second(RATE_MAX_PER_S)),
+    };
+    let max = rate(args.max)?.unwrap_or(highest);
     if max > highest {
         refuse!(
             ["max"],
@@ -271,7 +278,7 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
             format::plain(&format::rate(highest.as_per_s()))
         );
     }
-    if let Some(asked) = args.at_least.filter(|asked| *asked > max) {
+    if let Some(asked) = at_least.filter(|asked| *asked > max) {
         refuse!(
             ["at-least", "max"],
             "--at-least {} is above the highest rate that may be tried, {} (--max)",
@@ -279,7 +286,7 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
             format::plain(&format::rate(max.as_per_s()))
         );
     }
-    if start(args) > max {
+    if start > max {
         refuse!(["start", "max"], "--start is above --max: begin at a lower rate");
     }
     if args.measure < MEASURE_MIN {
@@ -306,6 +313,9 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
             format::plain(&format::moment(shortest.0))
         );
     }
+    if let Some(traffic) = &traffic {
+        recorded::check(args, traffic, start)?;
+    }
     // A journey has many requests, each with a timeout of its own.
     if args.timeout <= args.slo.limit && !journeys::are_judged(args)? {
         refuse!(
@@ -319,7 +329,7 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
     Ok(Settings {
         quantile: args.slo.quantile,
         limit: args.slo.limit,
-        start: start(args),
+        start,
         max,
         resolution: args.resolution,
         settle: args.settle,
@@ -328,23 +338,30 @@ fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
         seed: args.seed,
         then_latency: args.then_latency,
         within: args.within,
-        at_least: args.at_least,
+        at_least,
     })
 }
 
-fn start(args: &KneeArgs) -> Rate {
-    args.start.or(args.at_least).unwrap_or(Rate::per_second(START_PER_S))
+fn start(args: &KneeArgs) -> Result<Rate> {
+    let traffic = recorded::traffic(args)?;
+    match (args.start.or(args.at_least), &traffic) {
+        (Some(level), traffic) => recorded::rate(traffic.as_ref(), level),
+        (None, Some(traffic)) => Ok(recorded::mean(traffic)),
+        (None, None) => Ok(Rate::per_second(START_PER_S)),
+    }
 }
 
-fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, String)) -> KneeQuestion {
-    KneeQuestion {
+fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, String)) -> Result<KneeQuestion> {
+    let traffic = recorded::traffic(args)?;
+    let process = if traffic.is_some() { "recorded" } else { args.arrivals.name() };
+    Ok(KneeQuestion {
         asked: Some(asked),
         target,
         simulated: is_simulated(args),
         objective: args.slo.text.clone(),
         quantile: args.slo.quantile,
         limit_ns: args.slo.limit.0,
-        process: args.arrivals.name().into(),
+        process: process.into(),
         start_per_s: settings.start.as_per_s(),
         max_per_s: settings.max.as_per_s(),
         resolution: settings.resolution,
@@ -358,7 +375,8 @@ fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, Stri
         has_journeys: !args.journeys.is_empty(),
         at_least_per_s: settings.at_least.map(Rate::as_per_s),
         within_ns: settings.within.map(|within| within.0),
-    }
+        replay: traffic.as_ref().map(|traffic| recorded::document(args, traffic)),
+    })
 }
 
 /// A line on stderr as each trial ends.

@@ -44,7 +44,7 @@ pub(crate) struct Replay {
 impl ReplayArgs {
     /// What is to be replayed, if anything is. `seed` draws the offsets of copies and the users that stay.
     pub(crate) fn read(&self, seed: u64) -> Result<Option<Arc<Replay>>> {
-        let Some(file) = &self.replay else {
+        let Some(file) = &self.recorded.replay else {
             self.refuse_alone()?;
             return Ok(None);
         };
@@ -77,9 +77,9 @@ impl ReplayArgs {
             (self.speed.is_some(), "speed"),
             (self.scale.is_some(), "scale"),
             (self.again.is_some(), "loop"),
-            (self.from.is_some(), "from"),
-            (self.to.is_some(), "to"),
-            (self.mutating, "mutating"),
+            (self.recorded.from.is_some(), "from"),
+            (self.recorded.to.is_some(), "to"),
+            (self.recorded.mutating, "mutating"),
         ];
         match given.into_iter().find(|(is_given, _)| *is_given) {
             Some((_, flag)) => {
@@ -91,12 +91,13 @@ impl ReplayArgs {
 }
 
 fn replay(file: &Path, args: &ReplayArgs, seed: u64) -> Result<Replay> {
-    if args.to.is_some_and(|to| to <= args.from.unwrap_or_default()) {
+    let part = &args.recorded;
+    if part.to.is_some_and(|to| to <= part.from.unwrap_or_default()) {
         refuse!(["from", "to"], "--to is not behind --from: nothing would be replayed");
     }
-    let read = reading::read(file, args, seed)?;
+    let read = reading::read(file, part, seed)?;
     let speed = args.speed.unwrap_or(Factor::ONE);
-    let placed = placed::placed(&read, speed, args.scale.unwrap_or(Factor::ONE), seed);
+    let placed = placed::placed(&read, speed, args.scale.unwrap_or(Factor::ONE), args.lead, seed);
     let placed = placed.map_err(|error| refused(&["replay", "scale"], crate::explain_error(&error)))?;
     let recorded = match args.again {
         None => placed.recorded,
@@ -156,7 +157,7 @@ impl Replay {
 
     /// After the number of requests: how they were placed.
     pub(crate) fn in_words(&self, args: &ReplayArgs) -> String {
-        let times = |factor: Factor| format::number(factor.milli as f64 / 1e3);
+        let times = |factor: Factor| format::number(factor.as_f64());
         let mut words = String::new();
         if let Some(speed) = args.speed {
             words += &format!(", {}\u{a0}× as fast", times(speed));
@@ -209,7 +210,7 @@ pub(crate) fn check(args: &LoadArgs) -> Result<()> {
         (args.think.is_some(), "think", "--think"),
         (args.ramp_up.is_some(), "ramp-up", "--ramp-up"),
         (args.arrivals != Arrivals::Even, "arrivals", "--arrivals"),
-        (args.warmup != Warmup::Time(Nanos::ZERO), "warmup", "--warmup"),
+        (args.warmup != Warmup::Time(args.replay.lead), "warmup", "--warmup"),
     ];
     if let Some((_, field, flag)) = given.into_iter().find(|(is_given, ..)| *is_given) {
         refuse!(

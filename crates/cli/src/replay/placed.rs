@@ -40,17 +40,17 @@ struct Copy {
     first: u64,
 }
 
-/// `read` so many times as fast, and in so many copies.
-pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, seed: u64) -> Result<Placed> {
+/// `read` so many times as fast, and in so many copies. It begins `lead` before its end, and goes on from its start.
+pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, seed: u64) -> Result<Placed> {
     let (all, _) = (*read.arrivals).as_ref().as_chunks::<READ_BYTES>();
     let count = all.len() as u64;
-    if count.saturating_mul(scale.milli) / 1_000 > ARRIVALS_MAX {
+    if u128::from(count) * u128::from(scale.micro) / 1_000_000 > u128::from(ARRIVALS_MAX) {
         bail!(
             "it would have more than {ARRIVALS_MAX} requests: take a smaller --scale, or a part of the trace"
         );
     }
     // Rounded up, so that what began with a recorded second begins with it in the replay, too.
-    let faster = |at: Nanos| Nanos((u128::from(at.0) * 1_000).div_ceil(u128::from(speed.milli)) as u64);
+    let faster = |at: Nanos| Nanos((u128::from(at.0) * 1_000_000).div_ceil(u128::from(speed.micro)) as u64);
     let length = faster(read.length).max(faster(read.length - Nanos(1)) + Nanos(1));
     let (operations, now) = Kinds::sorted(&read.operations);
     let arrival = |k: u64| {
@@ -68,6 +68,7 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, seed: u64) -> Re
     };
     let mut copies: Vec<Copy> = offsets(scale, length, seed)
         .map(|(offset, users)| {
+            let offset = Nanos((offset.0 + lead.0 % length.0) % length.0);
             // Those from here on wrap around the end.
             let first = all.partition_point(|bytes| {
                 let at =
@@ -115,10 +116,10 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, seed: u64) -> Re
 /// so far from each other that none repeats what another has just sent, and not at fractions of it, at which a rhythm of the
 /// trace would repeat itself.
 fn offsets(scale: Factor, length: Nanos, seed: u64) -> impl Iterator<Item = (Nanos, u32)> {
-    let (whole, rest) = (scale.milli / 1_000, (scale.milli % 1_000) as u32);
+    let (whole, rest) = (scale.micro / 1_000_000, (scale.micro % 1_000_000) as u32);
     let copies = whole + u64::from(rest > 0);
     (0..copies).map(move |number| {
-        let users = if number < whole { ALL_USERS } else { rest * (ALL_USERS / 1_000) };
+        let users = if number < whole { ALL_USERS } else { rest };
         if number == 0 {
             return (Nanos::ZERO, users);
         }
@@ -169,7 +170,7 @@ mod tests {
     }
 
     fn factor(milli: u64) -> Factor {
-        Factor { milli }
+        Factor { micro: milli * 1_000 }
     }
 
     /// The variance of the number in windows of 100 ms, divided by its mean.
@@ -186,7 +187,7 @@ mod tests {
     fn each_recorded_second_has_its_requests_at_any_speed() {
         let at = bursty(20_000);
         for milli in [60_000, 2_000, 500, 7_300] {
-            let placed = placed(&read(&at, &[0]), factor(milli), Factor::ONE, 1).unwrap();
+            let placed = placed(&read(&at, &[0]), factor(milli), Factor::ONE, Nanos::ZERO, 1).unwrap();
             let mut expected = BTreeMap::new();
             at.iter().for_each(|ms| *expected.entry(ms / 1_000).or_insert(0) += 1);
             for (second, count) in expected {
@@ -201,7 +202,7 @@ mod tests {
     fn each_copy_is_the_whole_trace_around_its_end() {
         let at = bursty(3_000);
         let read = read(&at, &[0]);
-        let placed = placed(&read, Factor::ONE, factor(4_000), 9).unwrap();
+        let placed = placed(&read, Factor::ONE, factor(4_000), Nanos::ZERO, 9).unwrap();
         assert_eq!((placed.recorded.count(), placed.offsets.len()), (12_000, 4));
         assert!(times(&placed).is_sorted());
         let gap = placed.offsets.windows(2).map(|two| two[1] - two[0]).min().unwrap();
@@ -220,7 +221,7 @@ mod tests {
     fn copies_keep_the_index_of_dispersion() {
         let at = bursty(60_000);
         let index = |milli| {
-            let placed = placed(&read(&at, &[0]), Factor::ONE, factor(milli), 3).unwrap();
+            let placed = placed(&read(&at, &[0]), Factor::ONE, factor(milli), Nanos::ZERO, 3).unwrap();
             dispersion(&times(&placed), placed.recorded.length())
         };
         let (one, two, four) = (index(1_000), index(2_000), index(4_000));
@@ -232,10 +233,26 @@ mod tests {
     fn a_smaller_part_of_the_users_is_within_a_larger_one() {
         let parts = [0, 250_000, 500_000, 999_999];
         let of = |milli| {
-            let placed = placed(&read(&bursty(400), &parts), Factor::ONE, factor(milli), 5).unwrap();
+            let placed =
+                placed(&read(&bursty(400), &parts), Factor::ONE, factor(milli), Nanos::ZERO, 5).unwrap();
             placed.recorded.count()
         };
         assert_eq!([1_000, 999, 501, 500, 251, 1].map(of), [400, 300, 300, 200, 200, 100]);
         assert_eq!([1_250, 2_501].map(of), [500, 1_100]);
+    }
+
+    /// What a search measures is the part from its start on, with what comes before it as a lead.
+    #[test]
+    fn a_lead_is_the_end_of_the_part() {
+        let at = bursty(3_000);
+        let read = read(&at, &[0]);
+        let (length, lead) = (read.length, Nanos::from_secs(5));
+        for scale in [1_000, 3_000] {
+            let of = |lead| times(&placed(&read, Factor::ONE, factor(scale), lead, 9).unwrap());
+            let (plain, led) = (of(Nanos::ZERO), of(lead));
+            let mut expected: Vec<u64> = plain.iter().map(|at| (at.0 + lead.0) % length.0).collect();
+            expected.sort_unstable();
+            assert!(led.iter().map(|at| at.0).eq(expected));
+        }
     }
 }

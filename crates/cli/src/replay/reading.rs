@@ -1,7 +1,7 @@
 //! A trace, read once from its beginning to its end into files that need no memory.
 
 use super::operations::{Kinds, Operation};
-use crate::args::replay::ReplayArgs;
+use crate::args::replay::RecordedArgs;
 use crate::errors::refused;
 use anyhow::{Context, Result, anyhow};
 use siphasher::sip::SipHasher13;
@@ -93,7 +93,7 @@ pub(super) struct Read {
 }
 
 /// Reads the part that `args` ask for.
-pub(super) fn read(file: &Path, args: &ReplayArgs, seed: u64) -> Result<Read> {
+pub(super) fn read(file: &Path, args: &RecordedArgs, seed: u64) -> Result<Read> {
     let of_trace = |error: &TraceError| refused(&["replay"], format!("{}: {error}", file.display()));
     let mut trace = Reader::open(file).map_err(|error| of_trace(&error))?;
     let start = trace.header().start_ns();

@@ -217,7 +217,7 @@ fn plan(
 
 /// What offers the load. Loads name their requests as objectives do.
 fn load_spec(args: &RunArgs, requests: &Requests) -> Result<LoadSpec> {
-    if args.load.replay.replay.is_some() && args.precision.precision.is_some() {
+    if args.load.replay.recorded.replay.is_some() && args.precision.precision.is_some() {
         refuse!(
             ["precision", "replay"],
             "--replay and --precision exclude each other: the trace says how long it lasts"

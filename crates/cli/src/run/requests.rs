@@ -298,7 +298,7 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
         Ok(plain)
     })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
-    if args.targets.is_none() && args.load.replay.replay.is_none() {
+    if args.targets.is_none() && args.load.replay.recorded.replay.is_none() {
         let alone = args.requests.iter().map(|request| request.share);
         let journeys = args.journeys.iter().map(|journey| journey.share);
         let shares: Vec<Option<Share>> = alone.chain(journeys).collect();

@@ -130,7 +130,7 @@ impl Described {
     /// The load that was asked for; without one, that for which the scenario was made.
     pub(crate) fn load(&self, args: &LoadArgs) -> LoadArgs {
         let mut load = args.clone();
-        if !load.loads.is_empty() || load.replay.replay.is_some() {
+        if !load.loads.is_empty() || load.replay.recorded.replay.is_some() {
             return load;
         }
         let says_how_much = load.rate.is_some() || load.closed.is_some() || load.trace.trace.is_some();
@@ -220,7 +220,7 @@ impl Described {
     /// The client with what it takes from the load.
     fn fitted(&self, client: Client, args: &LoadArgs, plan: &Plan) -> Result<Option<ClientSpec>> {
         let Client::Other { mut spec, by_planned_interval } = client else { return Ok(None) };
-        if args.replay.replay.is_some() {
+        if args.replay.recorded.replay.is_some() {
             refuse!(
                 ["client", "replay"],
                 "--client imitates a tool with a schedule of its own, and a replay has that of its trace: leave one of \

@@ -83,7 +83,7 @@ pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(
 
 /// What was recorded asks for operations of the run, and not for more in any second than is allowed.
 pub(super) fn check_recorded(recorded: &Recorded, spec: &PlanSpec) -> Result<(), PlanError> {
-    if spec.warmup > Nanos::ZERO {
+    if spec.warmup >= recorded.length() {
         return Err(PlanError::WarmupOfRecorded);
     }
     check_length("a replay", recorded.length(), HOLD_LENGTH_MAX)?;

@@ -42,8 +42,8 @@ pub enum PlanError {
         /// What is allowed.
         cap: Rate,
     },
-    /// What was recorded begins at once.
-    #[error("a replay has no warm-up: what was recorded begins at once")]
+    /// Nothing of the record would be measured.
+    #[error("the warm-up of a replay is a part of what was recorded, and takes all of it")]
     WarmupOfRecorded,
     /// A burst or a lull of no length.
     #[error(

@@ -18,7 +18,7 @@ pub enum LoadSpec {
     },
     /// Several of those at once.
     Several(Vec<OpenPart>),
-    /// Arrivals as they were recorded, without a warm-up. The record says what they ask for, too.
+    /// Arrivals as they were recorded; the warm-up is the beginning of the record. The record says what they ask for, too.
     Recorded(Recorded),
     /// A finite population.
     Closed {

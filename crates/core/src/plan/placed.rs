@@ -3,7 +3,6 @@
 use super::{LoadSpec, OpenPart, PlanError, PlanSpec};
 use crate::mix::Asked;
 use crate::schedule::Schedule;
-use crate::time::Nanos;
 use std::sync::Arc;
 
 /// An open load, whose schedule counts from that of the run.
@@ -22,14 +21,16 @@ impl PlacedLoad {
         entries: usize,
     ) -> Result<PlacedLoad, PlanError> {
         if let LoadSpec::Recorded(recorded) = &spec.load {
-            let schedule = Schedule::of_recorded(recorded).with_limit(spec.limit.unwrap_or(u64::MAX));
+            let schedule = limited(Schedule::of_recorded(recorded), spec);
             return Ok(PlacedLoad {
                 schedule: Arc::new(schedule),
                 asked: Asked::recorded(recorded, entries),
             });
         }
         let asked = asked_by(load, part, spec, entries)?;
-        Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })
+        // The warm-up holds the rate with which the shape begins.
+        let schedule = Schedule::new(&part.placed(spec.warmup), part.process, u64::MAX).of_load(load);
+        Ok(PlacedLoad { schedule: Arc::new(limited(schedule, spec)), asked })
     }
 }
 
@@ -41,13 +42,12 @@ fn asked_by(load: u32, part: &OpenPart, spec: &PlanSpec, entries: usize) -> Resu
     Ok(Asked::new(&spec.mix, entries, only, load)?)
 }
 
-/// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.
-fn place(load: u32, part: &OpenPart, warmup: Nanos, limit: Option<u64>) -> Schedule {
-    let schedule = Schedule::new(&part.placed(warmup), part.process, u64::MAX).of_load(load);
-    match limit {
+/// The limit counts measured arrivals only.
+fn limited(schedule: Schedule, spec: &PlanSpec) -> Schedule {
+    match spec.limit {
         None => schedule,
         Some(limit) => {
-            let warm = schedule.count_before(warmup);
+            let warm = schedule.count_before(spec.warmup);
             schedule.with_limit(warm.saturating_add(limit))
         }
     }

@@ -25,7 +25,9 @@ fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
         None => "by rate; µ of 1/(µ − λ) is only known after overload",
     };
     let label = format::quantile_label(doc.header.question.quantile);
+    let is_replay = doc.header.question.replay.is_some();
     let columns = [
+        right("×"),
         right("rate/s"),
         right("ok/s"),
         right(&label),
@@ -38,7 +40,8 @@ fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
         left("is"),
         right("no."),
     ];
-    let table = Table::new(columns, by_rate(doc).into_iter().map(|trial| row(trial, is_page)).collect());
+    let table = Table::new(columns, by_rate(doc).into_iter().map(|trial| row(doc, trial, is_page)).collect());
+    let table = if is_replay { table } else { table.without("×") };
     let left_out: &[&str] = if is_page { &[] } else { &["in flight", "measured", "no."] };
     let table = left_out.iter().fold(table, |table, name| table.without(name));
     let foot = is_page.then(|| Block::Line(Paint::Dim, OF_MU.into()));
@@ -50,7 +53,7 @@ fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
     })
 }
 
-fn row(trial: &KneeTrial, is_page: bool) -> Vec<Span> {
+fn row(doc: &KneeDocument, trial: &KneeTrial, is_page: bool) -> Vec<Span> {
     let (tone, mark) = match trial.verdict {
         TrialVerdict::Met => (Tone::Good, '✓'),
         TrialVerdict::Undecided | TrialVerdict::Generator => (Tone::Doubt, '?'),
@@ -59,7 +62,9 @@ fn row(trial: &KneeTrial, is_page: bool) -> Vec<Span> {
     let is = verdict(trial.verdict);
     let is = if is_page { format!("{mark}\u{a0}{}", is.replace(' ', "\u{a0}")) } else { is.into() };
     let mean = |ns: Option<f64>| ns.map_or("–".into(), |ns| format::duration(ns.round() as u64));
+    let times = words::times(doc, rate(trial)).unwrap_or_default();
     vec![
+        plain(times.trim_end_matches("\u{a0}×").to_string()),
         plain(words::whole(rate(trial))),
         plain(words::whole(trial.delivered_per_s)),
         (Paint::Response, value(trial)),

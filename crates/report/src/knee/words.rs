@@ -3,7 +3,8 @@
 use super::{interval, rate, value, value_and_interval};
 use crate::format;
 use unblink_artifact::knee::{
-    KneeAnswer, KneeDocument, KneeRefusal, KneeStatus, KneeTrial, Purpose, RefusalCode, TrialVerdict,
+    KneeAnswer, KneeDocument, KneeRefusal, KneeStatus, KneeTrial, Purpose, RefusalCode, ReplayBy,
+    TrialVerdict,
 };
 
 /// A word or two, and the sentence that answers the question.
@@ -12,9 +13,10 @@ pub(crate) fn answer(doc: &KneeDocument) -> (String, String) {
         (KneeStatus::Refused, _, Some(refusal)) => ("NO ANSWER".into(), refused(doc, refusal)),
         (KneeStatus::Bracketed, ..) => bracketed(doc),
         (_, Some(answer), _) => {
-            let good = format::rate(answer.rate_per_s);
+            let good = told(doc, answer.rate_per_s);
             let met = format!("Up to {good} the objective is met: {}.", doc.header.question.objective);
-            let word = if doc.status == KneeStatus::Found { good } else { format!("AT LEAST {good}") };
+            let word = short(doc, answer.rate_per_s);
+            let word = if doc.status == KneeStatus::Found { word } else { format!("AT LEAST {word}") };
             (word, format!("{met} {}{}", border(doc, answer), beyond(doc, answer)))
         }
         _ => (
@@ -28,11 +30,30 @@ pub(crate) fn answer(doc: &KneeDocument) -> (String, String) {
     }
 }
 
+/// A rate; of recorded traffic also how many times that is.
+fn told(doc: &KneeDocument, per_s: f64) -> String {
+    match times(doc, per_s) {
+        Some(times) => format!("{times} what was recorded ({} on average)", format::rate(per_s)),
+        None => format::rate(per_s),
+    }
+}
+
+/// The same in a word.
+fn short(doc: &KneeDocument, per_s: f64) -> String {
+    times(doc, per_s).unwrap_or_else(|| format::rate(per_s))
+}
+
+/// How many times what was recorded a rate is.
+pub(super) fn times(doc: &KneeDocument, per_s: f64) -> Option<String> {
+    let mean = doc.header.question.replay?.mean_per_s;
+    Some(format!("{}\u{a0}×", format::number(per_s / mean)))
+}
+
 /// Both sides of the border, as far as they are known.
 fn bracketed(doc: &KneeDocument) -> (String, String) {
     let question = &doc.header.question;
     let bracket = doc.bracket.unwrap_or_default();
-    let met = |good| format!("Up to {} the objective is met: {}.", format::rate(good), question.objective);
+    let met = |good| format!("Up to {} the objective is met: {}.", told(doc, good), question.objective);
     let why = match (doc.at_least.is_some_and(|asked| asked.is_reached.is_some()), question.within_ns) {
         (true, _) => "No more was asked (--at-least).".into(),
         (false, Some(within)) => {
@@ -46,15 +67,18 @@ fn bracketed(doc: &KneeDocument) -> (String, String) {
     };
     match (bracket.good_per_s, bracket.missed_from_per_s) {
         (Some(good), Some(missed)) => (
-            format!("{}–{}", whole(good), format::rate(missed)),
+            match times(doc, good) {
+                Some(times) => format!("{}–{}", times.trim_end_matches("\u{a0}×"), short(doc, missed)),
+                None => format!("{}–{}", whole(good), format::rate(missed)),
+            },
             format!("{} {} {why}", met(good), missed_at(doc, missed)),
         ),
         (Some(good), None) => (
-            format!("AT LEAST {}", format::rate(good)),
+            format!("AT LEAST {}", short(doc, good)),
             format!("{} No rate above it was shown to miss it. {}", met(good), only(&why)),
         ),
         (None, Some(missed)) => (
-            format!("BELOW {}", format::rate(missed)),
+            format!("BELOW {}", short(doc, missed)),
             format!(
                 "No rate was shown to meet the objective ({}). {} {}",
                 question.objective,
@@ -79,10 +103,10 @@ fn so_far(doc: &KneeDocument) -> String {
     let bracket = doc.bracket.unwrap_or_default();
     match (bracket.good_per_s, bracket.missed_from_per_s) {
         (Some(good), Some(missed)) => {
-            format!(" So far: met at {}, not at {}.", format::rate(good), format::rate(missed))
+            format!(" So far: met at {}, not at {}.", told(doc, good), told(doc, missed))
         }
-        (Some(good), None) => format!(" So far: met at {}.", format::rate(good)),
-        (None, Some(missed)) => format!(" So far: not met at {}.", format::rate(missed)),
+        (Some(good), None) => format!(" So far: met at {}.", told(doc, good)),
+        (None, Some(missed)) => format!(" So far: not met at {}.", told(doc, missed)),
         (None, None) => String::new(),
     }
 }
@@ -90,7 +114,7 @@ fn so_far(doc: &KneeDocument) -> String {
 /// Whether the rate that was asked for is reached: yes, no, or not told; and a sentence.
 pub(crate) fn at_least(doc: &KneeDocument) -> Option<(Option<bool>, &'static str, String)> {
     let asked = doc.at_least?;
-    let at = format::rate(asked.rate_per_s);
+    let at = told(doc, asked.rate_per_s);
     Some(match asked.is_reached {
         Some(true) => (Some(true), "REACHED", format!("The objective is met at {at} (--at-least).")),
         Some(false) => {
@@ -110,7 +134,7 @@ fn border(doc: &KneeDocument, answer: &KneeAnswer) -> String {
     match answer.interpolated {
         true => format!(
             "There {label} reaches its limit, by a line through the trials near it; it was shown to be met up to {}. ",
-            format::rate(answer.good_per_s)
+            told(doc, answer.good_per_s)
         ),
         false => String::new(),
     }
@@ -122,7 +146,7 @@ fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
         let tried = doc.trials.iter().filter(above).map(rate).reduce(f64::max);
         return match tried {
             Some(tried) => {
-                format!("Whether {} meets it, too, was not decided.", format::rate(tried))
+                format!("Whether {} meets it, too, was not decided.", told(doc, tried))
             }
             None => "No higher rate was to be tried, so the border lies above it (--max).".into(),
         };
@@ -131,7 +155,7 @@ fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
 }
 
 fn missed_at(doc: &KneeDocument, missed_per_s: f64) -> String {
-    let at = format::rate(missed_per_s);
+    let at = told(doc, missed_per_s);
     let is_miss =
         |verdict| !matches!(verdict, TrialVerdict::Met | TrialVerdict::Undecided | TrialVerdict::Generator);
     let is_there = |t: &&KneeTrial| (rate(t) - missed_per_s).abs() < 1e-6 * missed_per_s;
@@ -154,7 +178,7 @@ fn missed_at(doc: &KneeDocument, missed_per_s: f64) -> String {
 }
 
 fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
-    let at = format::rate(refusal.rate_per_s);
+    let at = told(doc, refusal.rate_per_s);
     let why = refusal.why.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
     match refusal.code {
         RefusalCode::NothingMet if doc.trials.iter().all(|t| t.verdict == TrialVerdict::NoAnswers) => {
@@ -235,7 +259,7 @@ pub(super) fn evidence(doc: &KneeDocument) -> Option<String> {
     Some(format!(
         "Held for {} at {}: {percentile} {}, {} of {what} offered delivered.{border}",
         format::moment(held.measured_ns),
-        format::rate(rate(held)),
+        told(doc, rate(held)),
         value_and_interval(held),
         format::percent((held.delivered_per_s / held.offered_per_s.max(1e-9)).min(1.0)),
     ))
@@ -245,11 +269,23 @@ pub(super) fn evidence(doc: &KneeDocument) -> Option<String> {
 pub(super) fn about(doc: &KneeDocument) -> String {
     let question = &doc.header.question;
     let load_ns: u64 = doc.trials.iter().map(|trial| trial.settle_ns + trial.measured_ns).sum();
+    let arrivals = match &question.replay {
+        None => format!("{} arrivals", question.process),
+        Some(replay) => format!(
+            "{} recorded in {} ({} on average), {}",
+            format::plural(replay.requests, "request", "requests"),
+            format::moment(replay.length_ns),
+            format::rate(replay.mean_per_s),
+            match replay.by {
+                ReplayBy::Scale => "in copies",
+                ReplayBy::Speed => "faster",
+            }
+        ),
+    };
     format!(
-        "{} · {} · {} arrivals · {} with {} of load",
+        "{} · {} · {arrivals} · {} with {} of load",
         question.target,
         question.objective,
-        question.process,
         format::plural(doc.trials.len() as u64, "trial", "trials"),
         format::moment(load_ns / 1_000_000_000 * 1_000_000_000),
     )
