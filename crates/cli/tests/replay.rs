@@ -218,3 +218,77 @@ fn a_request_of_a_record_is_found_again() {
     let shown = place.call(&["show", "latest", "--arrival", "4"]);
     assert!(shown.stdout.contains("GET /items/4 "), "{shown:?}");
 }
+
+/// 200 requests in 4 s: as they were recorded, and twice as many.
+fn searched(by: &str) -> (Place, Value) {
+    let place = Place::new();
+    let one = |n: u64| get(n.min(1) * 20_000_000, &format!("/items/{}", n % 7), n % 50);
+    place.file("t.trace", trace(&(0..200).map(one).collect::<Vec<_>>()));
+    let server = healthy();
+    let slo = ["--slo", "GET /items/{id}: p90 < 10s", "--replay", "t.trace", "--no-preflight", "--max", "2x"];
+    let times = ["--settle", "1s", "--measure", "4s", "--measure-max", "4s", "--rest", "0s"];
+    let args = ["knee", &server.url(), "--json", "-q", "--by", by, "-o", "out"];
+    let run = place.call(&[&args[..], &slo, &times].concat());
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let question = &found["question"];
+    assert_eq!((&question["process"], &question["replay"]["by"]), (&json!("recorded"), &json!(by)));
+    assert_eq!(question["replay"]["mean_per_s"], 50.0);
+    (place, found)
+}
+
+/// The first trial is what was recorded, the second one twice as much, each with a second of its end before it.
+fn assert_first_two(place: &Place, found: &Value) {
+    let trials = found["trials"].as_array().expect("trials");
+    let rates: Vec<&Value> = trials.iter().map(|trial| &trial["rate"]["requests"]).collect();
+    assert_eq!(rates[..2], [&json!(50), &json!(100)], "{found}");
+    for (trial, measured) in [("trial-01", 200), ("trial-02", 400)] {
+        let run: Value = serde_json::from_str(&place.text(&format!("out/{trial}/run.json"))).expect("JSON");
+        let arrivals = &run["arrivals"];
+        assert_eq!(
+            (&arrivals["scheduled"], &arrivals["ok"]),
+            (&json!(measured), &json!(measured)),
+            "{trial}"
+        );
+        // One may fall on the edge.
+        let warm = run["warmup"]["scheduled"].as_u64().expect("a warm-up");
+        assert!(warm.abs_diff(measured / 4) <= 1, "{trial}: {warm}");
+    }
+}
+
+#[test]
+fn a_search_sends_copies_of_what_was_recorded() {
+    let (place, found) = searched("scale");
+    assert_first_two(&place, &found);
+    let page = place.text("out/report.html");
+    assert!(page.contains("AT LEAST 2\u{a0}×") && page.contains("Up to 2\u{a0}× what was recorded (100/s on average)"));
+}
+
+#[test]
+fn a_search_sends_what_was_recorded_faster() {
+    let (place, found) = searched("speed");
+    assert_first_two(&place, &found);
+}
+
+#[test]
+fn a_search_that_can_not_replay_says_why() {
+    let place = Place::new();
+    let one = |n: u64| get(n.min(1) * 20_000_000, "/", n);
+    place.file("t.trace", trace(&(0..200).map(one).collect::<Vec<_>>()));
+    let url = "http://127.0.0.1:1/";
+    for (args, part) in [
+        (&[url, "--by", "speed"][..], "--by is about a replay"),
+        (&[url, "--start", "2x"], "add --replay"),
+        (
+            &[url, "--replay", "t.trace", "--measure", "4s", "--start", "0.5x", "--by", "speed"],
+            "give --measure 8s",
+        ),
+        (&[url, "--replay", "t.trace", "--arrivals", "even"], "exclude each other"),
+        (&[url, "--replay", "t.trace", "--max", "0.5x"], "--start is above --max"),
+        (&["--server", "service=1ms", "--replay", "t.trace"], "arrivals of its own"),
+        (&[url, "--replay", "t.trace", "--start", "x"], "is no factor"),
+    ] {
+        let run = place.call(&[&["knee", "--slo", "p99 < 1s"], args].concat());
+        assert!(run.code() == Some(2) && run.stderr.contains(part), "{args:?}: {run:?}");
+    }
+}
