@@ -11,11 +11,25 @@ pub struct Origins {
     /// Empty when there is one origin.
     of_operation: Arc<[u8]>,
     count: usize,
+    /// By operation, how it uses the connections of journeys; empty where none does.
+    own: Arc<[Own]>,
+}
+
+/// How an operation uses connections that belong to journeys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Own {
+    /// Not at all: its connections are shared.
+    #[default]
+    Not,
+    /// It opens one for its journey.
+    Opens,
+    /// It uses the one that its journey has.
+    Uses,
 }
 
 impl Default for Origins {
     fn default() -> Origins {
-        Origins { of_operation: Arc::new([]), count: 1 }
+        Origins { of_operation: Arc::new([]), count: 1, own: Arc::new([]) }
     }
 }
 
@@ -24,7 +38,29 @@ impl Origins {
     pub fn new(of_operation: &[u8]) -> Option<Origins> {
         let count = of_operation.iter().map(|&origin| usize::from(origin) + 1).max().unwrap_or(1);
         let of_operation = if count > 1 { Arc::from(of_operation) } else { Arc::new([]) as Arc<[u8]> };
-        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count })
+        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, own: Arc::new([]) })
+    }
+
+    /// The same where operations use connections of journeys, each as `own` says. All operations of an origin do, or none.
+    pub fn with_own(self, own: &[Own]) -> Origins {
+        let is_any = own.iter().any(|own| *own != Own::Not);
+        Origins { own: if is_any { own.into() } else { Arc::new([]) }, ..self }
+    }
+
+    /// How the operation uses connections that belong to journeys.
+    #[inline]
+    pub fn own(&self, operation: u32) -> Own {
+        self.own.get(operation as usize).copied().unwrap_or_default()
+    }
+
+    /// Connections to this origin belong to journeys.
+    pub fn is_own(&self, origin: usize) -> bool {
+        (0..self.own.len() as u32).any(|one| self.own(one) != Own::Not && self.of(one) == origin)
+    }
+
+    /// Connections to some origin do.
+    pub fn has_own(&self) -> bool {
+        !self.own.is_empty()
     }
 
     /// How many there are; at least one.
@@ -57,5 +93,15 @@ mod tests {
         assert_eq!((0..5).map(|operation| origins.of(operation)).collect::<Vec<_>>(), [0, 2, 2, 1, 0]);
         assert_eq!(Origins::new(&[0, 0]), Some(Origins::default()));
         assert_eq!(Origins::new(&[8]), None);
+    }
+
+    #[test]
+    fn connections_of_journeys_are_those_of_whole_origins() {
+        let origins = Origins::new(&[0, 1, 1, 0]).expect("two");
+        let plain = origins.clone().with_own(&[Own::Not; 4]);
+        assert!(plain == origins && !plain.has_own() && !plain.is_own(1));
+        let origins = origins.with_own(&[Own::Not, Own::Opens, Own::Uses, Own::Not]);
+        assert!(origins.has_own() && origins.is_own(1) && !origins.is_own(0));
+        assert_eq!([1, 2, 3, 9].map(|one| origins.own(one)), [Own::Opens, Own::Uses, Own::Not, Own::Not]);
     }
 }

@@ -9,6 +9,7 @@ use super::landing::Bound;
 use super::{Actions, Dispatch, Policy, Retry, TIMEOUTS_PER_CALL_MAX};
 use crate::code::Code;
 use crate::load::Load;
+use crate::origins::Own;
 use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
@@ -75,7 +76,13 @@ impl Retrying {
     pub(super) fn new(policy: &Policy) -> Option<Retrying> {
         let retry = policy.retry.clone()?;
         Some(Retrying {
-            may_repeat: policy.idempotent.iter().map(|&idempotent| idempotent || retry.is_unsafe).collect(),
+            // A connection of a journey's own is what the steps before have made of it: none can be tried again.
+            may_repeat: (0..)
+                .zip(&policy.idempotent)
+                .map(|(operation, &idempotent)| {
+                    (idempotent || retry.is_unsafe) && policy.origins.own(operation) == Own::Not
+                })
+                .collect(),
             ahead: BinaryHeap::with_capacity(WAITING_MAX),
             ready: (0..policy.origins.count()).map(|_| VecDeque::with_capacity(WAITING_MAX)).collect(),
             waiting: 0,

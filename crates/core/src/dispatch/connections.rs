@@ -6,6 +6,7 @@ use super::spread::{Carried, Spread};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
+use std::num::NonZeroU16;
 
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
 /// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
@@ -47,11 +48,13 @@ pub(super) struct Connection {
     /// Of these, the ones that were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
+    /// The place of the journey that it belongs to, if it is one's own.
+    pub(super) owner: Option<NonZeroU16>,
 }
 
 impl Connection {
     #[inline]
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.flights.len < self.room
     }
 
@@ -68,6 +71,8 @@ pub(super) struct Connections {
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
+    /// Each belongs to a journey.
+    are_own: bool,
     /// Requests that one connection takes at once, at the most.
     places: u32,
     pub(super) open: u32,
@@ -104,7 +109,9 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(policy: &Policy, origin: u8) -> Connections {
+        let are_own = policy.origins.is_own(usize::from(origin));
         let (max, owed, grows) = match policy.pool {
+            Pool::Auto { max } | Pool::Fixed { n: max } if are_own => (max, 0, false),
             Pool::Auto { max } => (max, 0, true),
             Pool::Fixed { n } => (n, n, false),
         };
@@ -113,6 +120,7 @@ impl Connections {
             conns: Arena::new(max as usize),
             max,
             grows,
+            are_own,
             places: policy.room.places,
             open: 0,
             open_peak: 0,
@@ -122,7 +130,7 @@ impl Connections {
             roomy: 0,
             room_from: Instant(0),
             owed,
-            age_max: policy.connection_age,
+            age_max: policy.connection_age.filter(|_| !are_own),
             by_age: List::EMPTY,
             share: policy.share,
             has_started: false,
@@ -184,7 +192,7 @@ impl Connections {
         Some(self.with_room[self.least].head)
     }
 
-    pub(super) fn begin_opening(&mut self, now: Instant) -> ConnId {
+    pub(super) fn begin_opening(&mut self, owner: Option<NonZeroU16>, now: Instant) -> ConnId {
         let is_owed = self.owed > 0 && now >= self.owed_from;
         self.owed -= u32::from(is_owed);
         let slot = self.conns.take(Connection {
@@ -201,6 +209,7 @@ impl Connections {
             flights: List::EMPTY,
             abandoned: 0,
             carried: Carried::default(),
+            owner,
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
@@ -423,7 +432,8 @@ impl Connections {
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
         let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
-        let is_full = at_limit && self.roomy == 0 && !all_served;
+        let is_short = if self.are_own { waiting > 0 } else { self.roomy == 0 && !all_served };
+        let is_full = at_limit && is_short;
         self.fullness.note(now, self.open >= self.max, is_full);
     }
 

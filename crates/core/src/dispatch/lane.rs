@@ -4,6 +4,7 @@ use super::Policy;
 use super::arena::List;
 use super::connections::Connections;
 use super::overslept::{OVERSLEPT_MAX, Overslept};
+use super::own::Own;
 use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -34,6 +35,8 @@ pub(super) struct Lane {
     pub(super) woke_for_due: bool,
     /// Since when something could have been sent, or opened, and was left for the next turn.
     pub(super) behind_since: Option<Instant>,
+    /// What journeys hold here, if its connections are theirs.
+    pub(super) own: Option<Box<Own>>,
 }
 
 impl Lane {
@@ -47,6 +50,7 @@ impl Lane {
             falling_due: None,
             woke_for_due: true,
             behind_since: None,
+            own: policy.origins.is_own(origin).then(Box::default),
         }
     }
 
@@ -67,12 +71,25 @@ impl Lane {
     /// again. True if connections are to be opened.
     #[inline]
     pub(super) fn look_at(&mut self, due: u64, again: u64, now: Instant) -> bool {
+        if let Some(own) = &self.own {
+            return self.look_at_own(own.to_open(), due, now);
+        }
         let waiting = due + again + self.resend.len() as u64;
         // What could neither be sent nor cause a connection needs no turn of its own.
         self.woke_for_due = due == 0 || self.connections.can_open();
         let wants_to_open = self.connections.want_more(waiting, now);
         self.connections.note_fullness(now, waiting);
         let is_behind = wants_to_open || (self.connections.have_room() && waiting > 0);
+        self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
+        wants_to_open
+    }
+    /// The same where connections belong to journeys, of which so many wait for one to be opened.
+    #[inline(never)]
+    fn look_at_own(&mut self, to_open: u64, due: u64, now: Instant) -> bool {
+        self.woke_for_due = true;
+        let wants_to_open = to_open > 0 && self.connections.can_open();
+        self.connections.note_fullness(now, to_open);
+        let is_behind = wants_to_open || due > 0;
         self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
         wants_to_open
     }

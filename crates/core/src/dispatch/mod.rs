@@ -24,8 +24,10 @@ mod lane;
 mod notice;
 mod opening;
 mod overslept;
+mod own;
 mod retry;
 mod spread;
+mod taking;
 mod waiting;
 
 pub use event::{
@@ -39,11 +41,10 @@ use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
-use again::{Again, Retrying};
+use again::Retrying;
 use arena::Arena;
 use landing::Bound;
 use lane::Lane;
-use overslept::OVERSLEPT_FROM;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;
@@ -174,7 +175,7 @@ impl<L: Load> Dispatch<L> {
         self.more_to_do = false;
         match event {
             Event::Tick => self.tick(now, out, rec),
-            Event::Connected(id, times) => self.connected(*id, *times, now, rec),
+            Event::Connected(id, times) => self.connected(*id, *times, now, out, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
             Event::Sent(_) | Event::Heard(..) => {}
             Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
@@ -222,6 +223,8 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.first_opening().map(|(_, since)| since + timeout));
             no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
             no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
+            no_later(self.first_own(origin).map(|intended| intended + timeout));
+            no_later(connections.blocked_until.filter(|_| lane.own.as_ref().is_some_and(|own| own.waiting() > 0)));
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
@@ -251,7 +254,7 @@ impl<L: Load> Dispatch<L> {
             load.finish(now, rec);
         }
         for origin in 0..self.lanes.len() {
-            while let Some(flight) = self.take_waiting(origin) {
+            while let Some(flight) = self.take_own(origin).or_else(|| self.take_waiting(origin)) {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
@@ -291,6 +294,7 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
+        self.close_left(now, out);
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
         self.take_note_of_due(until, now, rec);
         if let Some(retrying) = &mut self.retrying {
@@ -328,6 +332,9 @@ impl<L: Load> Dispatch<L> {
     ) -> bool {
         let blocked_until = &mut self.lanes[origin].connections.blocked_until;
         *blocked_until = blocked_until.filter(|&until| now < until);
+        if self.lanes[origin].own.is_some() {
+            return self.pump_own(origin, sends, now, out, rec);
+        }
         while self.waiting(origin) > 0 {
             let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
             if *sends == SENDS_PER_CALL_MAX {
@@ -338,6 +345,7 @@ impl<L: Load> Dispatch<L> {
             let Some(flight) = &mut next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
+                self.close_left(now, out);
                 continue;
             }
             self.bind(flight, origin, conn, out);
@@ -353,10 +361,11 @@ impl<L: Load> Dispatch<L> {
 
     #[inline]
     fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let connections = &self.lanes[origin].connections;
+        let Lane { connections, own, .. } = &self.lanes[origin];
+        let since = connections.at(conn).since;
         // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
-        // the first also the time before it.
-        let ready = connections.at(conn).since.min(connections.room_from);
+        // the first also the time before it. Of a journey's own, no other would.
+        let ready = if own.is_some() { since } else { since.min(connections.room_from) };
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
         // What the plan held back was not waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
@@ -367,78 +376,5 @@ impl<L: Load> Dispatch<L> {
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
-    }
-
-    #[inline]
-    fn waiting(&self, origin: usize) -> u64 {
-        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-        let resend = self.lanes[origin].resend.len() as u64;
-        resend + again + self.load.as_ref().map_or(0, |load| load.waiting(origin))
-    }
-
-    /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
-    #[inline(always)] // into the loop that sends: a flight is large
-    fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
-        if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
-            && let Some(flight) = self.take_before_head(origin)
-        {
-            return Some(flight);
-        }
-        self.take_head(origin)
-    }
-
-    /// A second send or a further attempt that comes before the first arrival that waits.
-    #[inline(never)]
-    fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
-        if let Some(flight) = self.lanes[origin].resend.pop_front() {
-            return Some(flight);
-        }
-        let again = self.first_ready(origin)?;
-        let head = self.load.as_ref().and_then(|load| load.head(origin));
-        if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
-    }
-
-    /// Of attempts after the first that may be sent to `origin`, the one that has waited for longest.
-    fn first_ready(&self, origin: usize) -> Option<&Again> {
-        self.retrying.as_ref()?.first_ready(origin)
-    }
-
-    fn take_again(&mut self, origin: usize) -> Option<Flight> {
-        self.retrying.as_mut()?.pop_ready(origin)
-    }
-
-    #[inline(always)]
-    fn take_head(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.head(origin)?;
-        load.pop(origin);
-        if let Some(retrying) = &mut self.retrying {
-            retrying.begins();
-        }
-        Some(self.flight_of(arrival, origin))
-    }
-
-    /// The oldest, which is not to be sent.
-    fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.oldest(origin)?;
-        load.pop_oldest(origin);
-        Some(self.flight_of(arrival, origin))
-    }
-
-    #[inline]
-    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
-        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
-        let lane = &mut self.lanes[origin];
-        let noticed = lane.noticed(&arrival);
-        Flight {
-            arrival,
-            noticed,
-            held_until,
-            // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: lane.connections.fullness.was_full_at(noticed)
-                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
-            ..Flight::default()
-        }
     }
 }

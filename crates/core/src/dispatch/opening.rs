@@ -1,5 +1,6 @@
 //! Connections: when one more is opened, and what comes of it.
 
+use super::lane::Lane;
 use super::{Action, Actions, ConnId, ConnectTimes, Dispatch, OPENS_PER_TICK_MAX};
 use crate::failure::FailureKind;
 use crate::load::Load;
@@ -10,18 +11,26 @@ use crate::time::{Instant, Nanos};
 const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 impl<L: Load> Dispatch<L> {
-    pub(super) fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
+    pub(super) fn connected(
+        &mut self,
+        id: ConnId,
+        times: ConnectTimes,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
         let connections = &mut self.lane(id).connections;
         let Some(slot) = connections.resolve(id) else { return };
         connections.opened(slot, now);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
+        self.own_opened(usize::from(id.origin), slot, now, out, rec);
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
         let origin = usize::from(id.origin);
         let connections = &mut self.lanes[origin].connections;
         let Some(slot) = connections.resolve(id) else { return };
-        let was_owed = connections.at(slot).is_owed;
+        let (was_owed, owner) = (connections.at(slot).is_owed, connections.at(slot).owner);
         connections.give_up_opening(slot, now);
         let local = kind.is_local();
         let counts = &mut rec.connections(origin);
@@ -31,10 +40,16 @@ impl<L: Load> Dispatch<L> {
         if kind == FailureKind::CONNECT_TIMEOUT {
             connections.slow_down_opening();
         }
-        if local && connections.total() > 0 {
-            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
-            // and another attempt is made a little later.
+        // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit, and another attempt is made
+        // a little later.
+        let waits = local && connections.total() > 0;
+        if waits {
             connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
+        }
+        if let Some(owner) = owner {
+            return self.own_not_opened(origin, owner, (!waits).then_some(kind), now, rec);
+        }
+        if waits {
             return;
         }
         if was_owed && connections.total() > 0 {
@@ -62,8 +77,12 @@ impl<L: Load> Dispatch<L> {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
             let Some(origin) = self.lane_to_open(now) else { return };
-            rec.connections(origin).attempted += 1;
-            out.push(Action::Open(self.lanes[origin].connections.begin_opening(now)));
+            if self.lanes[origin].own.is_some() {
+                self.open_own(origin, now, out, rec);
+            } else {
+                rec.connections(origin).attempted += 1;
+                out.push(Action::Open(self.lanes[origin].connections.begin_opening(None, now)));
+            }
             self.first_to_open = self.lane_after(origin);
         }
     }
@@ -75,7 +94,12 @@ impl<L: Load> Dispatch<L> {
             if self.finished {
                 return None;
             }
-            if self.lanes[origin].connections.want_more(self.waiting(origin), now) {
+            let Lane { connections, own, .. } = &self.lanes[origin];
+            let is_wanted = match own {
+                None => connections.want_more(self.waiting(origin), now),
+                Some(own) => own.to_open() > 0 && connections.can_open(),
+            };
+            if is_wanted {
                 return Some(origin);
             }
             origin = self.lane_after(origin);

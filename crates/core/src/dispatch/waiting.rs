@@ -21,9 +21,10 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
         }
-        for Lane { resend, .. } in &self.lanes {
+        for Lane { resend, own, .. } in &self.lanes {
             let age = |place: u64| now.since(resend[place as usize].arrival.intended);
             ages.add_in_order(resend.len() as u64, age);
+            own.iter().for_each(|own| own.add_ages(now, ages));
         }
         self.add_ages_of_retried(now, ages);
         self.add_ages_in_flight(now, ages);
@@ -82,7 +83,8 @@ impl<L: Load> Dispatch<L> {
             .iter()
             .flat_map(|load| (0..self.lanes.len()).filter_map(|origin| Some(load.oldest(origin)?.intended)));
         let again = self.retrying.iter().flat_map(|retrying| retrying.all());
-        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(again);
+        let own = self.lanes.iter().filter_map(|lane| lane.own.as_ref()).flat_map(|own| own.all());
+        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(again).chain(own);
         let again = again.filter(|flight| concerns(flight.arrival.operation));
         let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let under_way = lists.filter_map(|list| {

@@ -39,7 +39,7 @@ impl Travelling {
         let max = paths.under_way_max();
         Travelling {
             open,
-            slots: Slots::new(max),
+            slots: Slots::new(max, origins.has_own()),
             thinking: BinaryHeap::with_capacity(max),
             ready: (0..origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
             paths,
@@ -356,6 +356,10 @@ impl Load for Travelling {
                 self.end(&next, journey, &at, (Outcome::Unfinished, now), now, rec);
             }
         }
+    }
+
+    fn take_left(&mut self) -> Option<NonZeroU16> {
+        self.slots.take_left()
     }
 
     fn end(&self) -> Instant {

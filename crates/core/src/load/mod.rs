@@ -15,6 +15,7 @@ use crate::arrival::Arrival;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
 use crate::time::Instant;
+use std::num::NonZeroU16;
 
 /// A source of arrivals for one worker. `now` never goes back.
 ///
@@ -65,6 +66,11 @@ pub trait Load {
     }
     /// Until when this arrival was one of those, if it was.
     fn held_until(&self, _arrival: &Arrival) -> Option<Instant> {
+        None
+    }
+    /// The place of a journey that has ended since this was last asked, if connections belong to journeys. Asked before another
+    /// arrival is taken, which may have the place.
+    fn take_left(&mut self) -> Option<NonZeroU16> {
         None
     }
     /// Nothing falls due at this time or later.
