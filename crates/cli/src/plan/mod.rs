@@ -16,6 +16,7 @@ mod requests;
 mod schema;
 mod search;
 mod setup;
+mod sockets;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
+use unblink_wire::ws::Ask;
 use unblink_wire::{http1, http2, redis, ws};
 
 /// `--http`.
@@ -49,6 +50,8 @@ pub(crate) enum Version {
     Grpc,
     /// Of HTTP only the upgrade.
     WebSocket,
+    /// HTTP/1.1, and WebSockets that journeys open.
+    Steps,
     /// None of HTTP.
     Redis,
 }
@@ -57,7 +60,7 @@ impl Version {
     /// What TLS offers. A server that does not know HTTP/2 chooses the other one, which says more than its refusal.
     pub(crate) fn offers(self) -> Offers<'static> {
         match self {
-            Version::One | Version::WebSocket => &[HTTP_1_1],
+            Version::One | Version::WebSocket | Version::Steps => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
             Version::Redis => &[],
         }
@@ -66,7 +69,7 @@ impl Version {
     /// As the document calls it.
     pub(crate) fn protocol(self) -> Protocol {
         match self {
-            Version::One => Protocol::Http11,
+            Version::One | Version::Steps => Protocol::Http11,
             Version::Two => Protocol::Http2,
             Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
@@ -82,6 +85,7 @@ pub(crate) enum Rendered {
     Two(http2::Request),
     Grpc(http2::Request),
     WebSocket(ws::Handshake, ws::Message),
+    Step(Ask),
     Redis(Login, redis::Command),
 }
 
@@ -93,6 +97,7 @@ pub(crate) enum Operations {
     Grpc(Vec<http2::Request>),
     /// With how every socket begins; nothing as long as there are no messages.
     WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
+    Steps(Vec<Ask>),
     /// The same with what every connection says first.
     Redis(Option<Login>, Vec<redis::Command>),
 }
@@ -104,6 +109,7 @@ impl Operations {
             Version::Two => Operations::Two(Vec::new()),
             Version::Grpc => Operations::Grpc(Vec::new()),
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
+            Version::Steps => Operations::Steps(Vec::new()),
             Version::Redis => Operations::Redis(None, Vec::new()),
         }
     }
@@ -114,6 +120,7 @@ impl Operations {
             Operations::Two(_) => Version::Two,
             Operations::Grpc(_) => Version::Grpc,
             Operations::WebSocket(..) => Version::WebSocket,
+            Operations::Steps(_) => Version::Steps,
             Operations::Redis(..) => Version::Redis,
         }
     }
@@ -123,6 +130,7 @@ impl Operations {
             Operations::One(all) => all.len(),
             Operations::Two(all) | Operations::Grpc(all) => all.len(),
             Operations::WebSocket(_, all) => all.len(),
+            Operations::Steps(all) => all.len(),
             Operations::Redis(_, all) => all.len(),
         }
     }
@@ -151,6 +159,7 @@ impl Operations {
                 }
                 all.push(command);
             }
+            (Operations::Steps(all), Rendered::Step(step)) => all.push(step),
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),
             (Operations::Grpc(all), Rendered::Grpc(request)) => all.push(request),

@@ -24,7 +24,7 @@ use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
 use unblink_wire::protocol::{Codes, Protocol};
 use unblink_wire::redis::{self, Greeting, Redis, User};
-use unblink_wire::ws::{self, Ws};
+use unblink_wire::ws::{self, StepSettings, Steps, Ws};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
 use unblink_workload::script::Script;
@@ -45,6 +45,7 @@ pub(crate) enum AnyJob {
     Two(Job<Http2>),
     Grpc(Job<Grpc>),
     WebSocket(Job<Ws>),
+    Steps(Job<Steps>),
     Redis(Job<Redis>),
 }
 
@@ -56,6 +57,7 @@ macro_rules! of_any {
             AnyJob::Two($job) => $what,
             AnyJob::Grpc($job) => $what,
             AnyJob::WebSocket($job) => $what,
+            AnyJob::Steps($job) => $what,
             AnyJob::Redis($job) => $what,
         }
     };
@@ -78,6 +80,10 @@ impl AnyJob {
                     is_binary: *message_type == Some(MessageType::Binary),
                 };
                 AnyJob::WebSocket(job(whole, messages, settings, args))
+            }
+            Operations::Steps(steps) => {
+                let is_binary = args.web_socket.message_type == Some(MessageType::Binary);
+                AnyJob::Steps(job(whole, steps, StepSettings { limits, is_binary }, args))
             }
             Operations::Redis(login, commands) => {
                 let Login { user, database } = login.expect("a run has a request");
@@ -105,7 +111,11 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) => None,
+            AnyJob::Two(_)
+            | AnyJob::Grpc(_)
+            | AnyJob::WebSocket(_)
+            | AnyJob::Steps(_)
+            | AnyJob::Redis(_) => None,
         }
     }
 
@@ -120,7 +130,7 @@ impl AnyJob {
     /// As the document calls it.
     pub(crate) fn protocol(&self) -> document::Protocol {
         match self {
-            AnyJob::One(_) => document::Protocol::Http11,
+            AnyJob::One(_) | AnyJob::Steps(_) => document::Protocol::Http11,
             AnyJob::Two(_) => document::Protocol::Http2,
             AnyJob::Grpc(_) => document::Protocol::Grpc,
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
@@ -150,6 +160,7 @@ impl AnyJob {
             AnyJob::Two(_) => Http2::VIOLATIONS,
             AnyJob::Grpc(_) => Grpc::VIOLATIONS,
             AnyJob::WebSocket(_) => Ws::VIOLATIONS,
+            AnyJob::Steps(_) => Steps::VIOLATIONS,
             AnyJob::Redis(_) => Redis::VIOLATIONS,
         }
     }
@@ -161,6 +172,7 @@ impl AnyJob {
             AnyJob::Two(_) => codes_of::<Http2>(),
             AnyJob::Grpc(_) => codes_of::<Grpc>(),
             AnyJob::WebSocket(_) => codes_of::<Ws>(),
+            AnyJob::Steps(_) => codes_of::<Steps>(),
             AnyJob::Redis(_) => codes_of::<Redis>(),
         };
         let Codes::Named { protocol, names } = codes else { return None };
@@ -171,7 +183,7 @@ impl AnyJob {
     /// Streams of HTTP/2 on a connection, as asked for.
     pub(super) fn streams(&self) -> Option<u32> {
         match self {
-            AnyJob::One(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) => None,
+            AnyJob::One(_) | AnyJob::WebSocket(_) | AnyJob::Steps(_) | AnyJob::Redis(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
             AnyJob::Grpc(job) => Some(job.settings.streams),
         }
@@ -248,7 +260,10 @@ mod tests {
             Codes::Named { names, .. } => names.len(),
         };
         let of_redis = Redis::VIOLATIONS.len() + names(Redis::CODES);
-        for kinds in [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len(), Ws::VIOLATIONS.len(), of_redis] {
+        let of_steps = Steps::VIOLATIONS.len();
+        for kinds in
+            [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len(), Ws::VIOLATIONS.len(), of_steps, of_redis]
+        {
             let last = FailureKind::protocol(kinds - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }

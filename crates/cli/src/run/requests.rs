@@ -9,6 +9,7 @@ use crate::replay;
 use crate::request::grpc::types::Types;
 use crate::request::grpc::{self, Call};
 use crate::request::share::{self, Share};
+use crate::request::steps;
 use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
@@ -16,10 +17,10 @@ use crate::script::Source;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
-use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::origins::{ORIGINS_MAX, Own};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expect, Expects, Reader};
@@ -45,6 +46,8 @@ pub(crate) struct Requests {
     expects: Conditions,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
+    /// For each how it uses the WebSocket of its journey.
+    pub own: Vec<Own>,
     /// How many of them stand alone; the others are steps of journeys, and what follows redirects.
     pub plain: usize,
     /// For each step the names of the requests that may follow its redirects; they come behind all steps.
@@ -71,7 +74,10 @@ impl Requests {
         let named =
             self.targets.iter().take(apart).zip(&self.origin_of).map(|(target, &origin)| OperationPlan {
                 name: target.name.clone(),
-                protocol: self.operations.version().protocol(),
+                protocol: match self.origins[usize::from(origin)].is_ws() {
+                    true => Protocol::WebSocket,
+                    false => self.operations.version().protocol(),
+                },
                 origin: (self.origins.len() > 1).then_some(origin),
                 share: None,
             });
@@ -124,6 +130,7 @@ impl Gathering {
             lets: Arc::default(),
             expects: Conditions::default(),
             idempotent: Vec::new(),
+            own: Vec::new(),
             plain: 0,
             redirected: Vec::new(),
             weights: None,
@@ -169,6 +176,7 @@ impl Gathering {
         found.expects.add(&request.parts.expect, &request.parts.taking, reader);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(is_idempotent);
+        found.own.push(request.parts.socket.map_or(Own::Not, |step| step.own()));
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
                 target.name = self.names.told_apart(target.name, &request.asked());
@@ -197,9 +205,12 @@ impl Gathering {
             self.add_whole(request.clone())?;
             steps.push((journey, step.spec.redirects.max > 0, request));
         }
-        let Some(found) = &self.found else { return Ok(()) };
-        let origins = found.origins.clone();
+        let Some(found) = &mut self.found else { return Ok(()) };
+        // Where a WebSocket is, nothing is redirected to.
+        let origins: Vec<Origin> =
+            found.origins.iter().filter(|origin| !origin.is_ws()).cloned().collect();
         let first_step = found.operations.len() - steps.len();
+        found.look_ahead(journeys, first_step as u32);
         for (number, (journey, is_followed, request)) in steps.into_iter().enumerate() {
             let mut names = Vec::new();
             if is_followed {
@@ -353,6 +364,19 @@ impl Requests {
             for name in [&mut self.targets[i].name, &mut self.asked[i]] {
                 *name = name.replacen(" /", &format!(" {place}/"), 1);
             }
+        }
+    }
+
+    /// Each step over a WebSocket knows which later ones may take what has come. The first of all steps has the number `first`.
+    fn look_ahead(&mut self, journeys: &[Journey], mut first: u32) {
+        let Operations::Steps(all) = &mut self.operations else { return };
+        for Journey { steps, .. } in journeys {
+            let kinds = steps.iter().map(|step| (step.request.parts.socket, step.spec.repeat.1));
+            let ahead = steps::look_ahead(&kinds.collect::<Vec<_>>(), first);
+            for (number, later) in (first as usize..).zip(ahead) {
+                all[number].later = later.into();
+            }
+            first += steps.len() as u32;
         }
     }
 
