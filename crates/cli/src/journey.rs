@@ -162,9 +162,10 @@ fn awaited(text: &str) -> Result<Awaited, String> {
     match text {
         "any" => Ok(Awaited::Any),
         _ => match expect::condition(text)? {
-            one @ (Condition::Size(_) | Condition::Contains(_) | Condition::Regex(_) | Condition::Json(..)) => {
-                Ok(Awaited::Like(one))
-            }
+            one @ (Condition::Size(_)
+            | Condition::Contains(_)
+            | Condition::Regex(_)
+            | Condition::Json(..)) => Ok(Awaited::Like(one)),
             _ => Err(format!(
                 "{:?}: a message has no status, headers or events: say any, or contains=, regex, json or size=",
                 secrets::mask_expectation(text)

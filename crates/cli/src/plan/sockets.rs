@@ -123,7 +123,8 @@ pub(super) fn built(
         Some(text) => plan.error(text, message),
         None => wrong(plan, table, message),
     };
-    let has_no_head = |one: &Condition| matches!(one, Condition::Statuses(_) | Condition::Codes(_) | Condition::Header(..));
+    let has_no_head =
+        |one: &Condition| matches!(one, Condition::Statuses(_) | Condition::Codes(_) | Condition::Header(..));
     if let Some(one) = step.own.expect.iter().find(|one| has_no_head(one)) {
         return Err(at_fault("expect", &format!("{one}: a message has neither a status nor headers")));
     }
@@ -166,11 +167,7 @@ pub(super) fn built(
 }
 
 /// The conditions among them.
-pub(super) fn conditions(
-    plan: &PlanFile,
-    table: &Table,
-    awaits: &[Awaited],
-) -> Result<Vec<Condition>> {
+pub(super) fn conditions(plan: &PlanFile, table: &Table, awaits: &[Awaited]) -> Result<Vec<Condition>> {
     let of_one = |one: &Awaited| match one {
         Awaited::Any => None,
         Awaited::Like(condition) => Some(condition.clone()),
@@ -182,9 +179,8 @@ pub(super) fn conditions(
     }
     match crate::expect::check(&all) {
         Ok(()) => Ok(all),
-        Err(_) => Err(plan.error(
-            text(),
-            "two conditions on the size, or two on the contents: give one of each",
-        )),
+        Err(_) => {
+            Err(plan.error(text(), "two conditions on the size, or two on the contents: give one of each"))
+        }
     }
 }

@@ -104,8 +104,17 @@ mod tests {
     fn only_steps_on_the_same_socket_take_what_came_before_them() {
         use SocketStep::*;
         let send = Send { awaits: true };
-        let steps =
-            [None, Some(Connect), Some(send), Some(Await), None, Some(Await), Some(Close), Some(Connect), Some(Await)];
+        let steps = [
+            None,
+            Some(Connect),
+            Some(send),
+            Some(Await),
+            None,
+            Some(Await),
+            Some(Close),
+            Some(Connect),
+            Some(Await),
+        ];
         let steps = steps.map(|step| (step, 1));
         let ahead = look_ahead(&steps, 10);
         let expected: [&[u32]; 9] = [&[], &[13, 15], &[13, 15], &[15], &[], &[], &[], &[18], &[]];

@@ -111,11 +111,9 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_)
-            | AnyJob::Grpc(_)
-            | AnyJob::WebSocket(_)
-            | AnyJob::Steps(_)
-            | AnyJob::Redis(_) => None,
+            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Steps(_) | AnyJob::Redis(_) => {
+                None
+            }
         }
     }
 

@@ -207,8 +207,7 @@ impl Gathering {
         }
         let Some(found) = &mut self.found else { return Ok(()) };
         // Where a WebSocket is, nothing is redirected to.
-        let origins: Vec<Origin> =
-            found.origins.iter().filter(|origin| !origin.is_ws()).cloned().collect();
+        let origins: Vec<Origin> = found.origins.iter().filter(|origin| !origin.is_ws()).cloned().collect();
         let first_step = found.operations.len() - steps.len();
         found.look_ahead(journeys, first_step as u32);
         for (number, (journey, is_followed, request)) in steps.into_iter().enumerate() {

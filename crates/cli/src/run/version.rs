@@ -138,7 +138,10 @@ fn check_steps(args: &RunArgs) -> Result<()> {
         );
     }
     if args.target.web_socket.depth.is_some() {
-        refuse!(["depth"], "--depth is for messages that stand alone; a journey takes one step after the other: leave it out");
+        refuse!(
+            ["depth"],
+            "--depth is for messages that stand alone; a journey takes one step after the other: leave it out"
+        );
     }
     Ok(())
 }

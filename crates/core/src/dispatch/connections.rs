@@ -433,8 +433,7 @@ impl Connections {
         // have a connection each is never short of them.
         let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
         let is_short = if self.are_own { waiting > 0 } else { self.roomy == 0 && !all_served };
-        let is_full = at_limit && is_short;
-        self.fullness.note(now, self.open >= self.max, is_full);
+        self.fullness.note(now, self.open >= self.max, at_limit && is_short);
     }
 
     /// What those have carried that were ever open.

@@ -224,7 +224,9 @@ impl<L: Load> Dispatch<L> {
             no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
             no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
             no_later(self.first_own(origin).map(|intended| intended + timeout));
-            no_later(connections.blocked_until.filter(|_| lane.own.as_ref().is_some_and(|own| own.waiting() > 0)));
+            no_later(
+                connections.blocked_until.filter(|_| lane.own.as_ref().is_some_and(|own| own.waiting() > 0)),
+            );
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));

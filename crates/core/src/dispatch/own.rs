@@ -210,7 +210,9 @@ impl<L: Load> Dispatch<L> {
             let connections = &mut lane.connections;
             let Some((slot, _)) = connections.first_opening() else { return };
             let conn = connections.at(slot);
-            let Some(owner) = conn.owner.filter(|_| own.intended_of(conn).is_some_and(is_late)) else { return };
+            let Some(owner) = conn.owner.filter(|_| own.intended_of(conn).is_some_and(is_late)) else {
+                return;
+            };
             rec.connections(origin).failed += 1;
             connections.slow_down_opening();
             out.push(Action::Close(connections.id(slot), CloseKind::Abort));
@@ -236,7 +238,13 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// A connection is no more, whose flights are gone. Of what ended it the journey may hear later.
-    pub(super) fn end_connection(&mut self, origin: usize, slot: u32, kind: Option<FailureKind>, now: Instant) {
+    pub(super) fn end_connection(
+        &mut self,
+        origin: usize,
+        slot: u32,
+        kind: Option<FailureKind>,
+        now: Instant,
+    ) {
         let owner = self.lanes[origin].connections.at(slot).owner;
         self.lanes[origin].connections.end(slot, now);
         if let Some((own, owner)) = self.own(origin).zip(owner) {

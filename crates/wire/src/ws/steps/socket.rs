@@ -196,6 +196,8 @@ impl Socket {
     fn answer(&mut self, tag: Tag, message: &[u8], sink: &mut impl Sink) {
         self.current = None;
         sink.first(tag);
+        // It has none, and is not held against one.
+        sink.head(tag, &[]);
         if !message.is_empty() {
             sink.body(tag, message);
         }

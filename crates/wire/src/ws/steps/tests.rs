@@ -16,6 +16,9 @@ impl Sink for Ear {
     }
     fn first(&mut self, _: Tag) {}
     fn head(&mut self, _: Tag, head: &[u8]) {
+        if head.is_empty() {
+            return;
+        }
         self.0.push(format!("head {}", String::from_utf8_lossy(head).lines().next().unwrap_or_default()));
     }
     fn body(&mut self, tag: Tag, piece: &[u8]) {
