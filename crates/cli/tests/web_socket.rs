@@ -226,7 +226,14 @@ fn a_plan_lists_messages() {
     assert!(said.contains("on average, without its frame, and"), "no head of HTTP: {said}");
     let tried = place.call(&["try", "plan.toml"]);
     assert!(tried.stdout.contains("WebSocket") && tried.stdout.contains(r#"{"id":"#), "{}", tried.stdout);
-    assert!(!tried.stdout.contains("HTTP/1.1") && !tried.stdout.contains("Host:"), "{}", tried.stdout);
+    assert!(tried.stdout.contains("a message answers it: holds"), "{}", tried.stdout);
+    assert!(
+        !tried.stdout.contains("HTTP/1.1")
+            && !tried.stdout.contains("200..399")
+            && !tried.stdout.contains("Host:"),
+        "{}",
+        tried.stdout
+    );
 }
 
 /// What failed is shown as it was sent: a message, without words of HTTP.

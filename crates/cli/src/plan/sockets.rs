@@ -42,9 +42,7 @@ fn wrong(plan: &PlanFile, table: &Table, message: impl Into<String>) -> Error {
 pub(super) fn kind(step: &PlannedStep) -> Option<SocketStep> {
     match () {
         () if step.connect.is_some() => Some(SocketStep::Connect),
-        () if step.own.message.is_some() && step.url.is_none() => {
-            Some(SocketStep::Send { awaits: !step.awaits.is_empty() })
-        }
+        () if step.own.message.is_some() => Some(SocketStep::Send { awaits: !step.awaits.is_empty() }),
         () if !step.awaits.is_empty() => Some(SocketStep::Await),
         () if step.close => Some(SocketStep::Close),
         () => None,
