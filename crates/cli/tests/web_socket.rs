@@ -241,7 +241,7 @@ fn a_search_and_a_comparison_go_over_sockets() {
     let (a, b) = (serve(echo), serve(echo));
     let place = Place::new();
     let knee = ["knee", &a.url(), "--message", "a", "--slo", "p50 < 500ms", "--start", "50", "--max", "100"];
-    let times = ["--settle", "200ms", "--measure", "1s", "--json", "-q", "-o", "k"];
+    let times = ["--settle", "200ms", "--measure", "4s", "--json", "-q", "-o", "k"];
     let said = place.call(&[&knee[..], &times].concat());
     let found: serde_json::Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{}", said.stderr));

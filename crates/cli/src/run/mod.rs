@@ -16,6 +16,7 @@ mod redirected;
 mod redis;
 pub(crate) mod requests;
 pub(crate) mod setup;
+mod sockets;
 mod target_file;
 mod version;
 mod watch;

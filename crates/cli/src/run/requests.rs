@@ -1,7 +1,7 @@
 //! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
 //! as far as it lists them.
 
-use super::{redirected, target_file};
+use super::{redirected, sockets, target_file};
 use crate::args::run::RunArgs;
 use crate::errors::refused;
 use crate::journey::Journey;
@@ -9,7 +9,6 @@ use crate::replay;
 use crate::request::grpc::types::Types;
 use crate::request::grpc::{self, Call};
 use crate::request::share::{self, Share};
-use crate::request::steps;
 use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
@@ -209,7 +208,7 @@ impl Gathering {
         // Where a WebSocket is, nothing is redirected to.
         let origins: Vec<Origin> = found.origins.iter().filter(|origin| !origin.is_ws()).cloned().collect();
         let first_step = found.operations.len() - steps.len();
-        found.look_ahead(journeys, first_step as u32);
+        sockets::look_ahead(&mut found.operations, journeys, first_step as u32);
         for (number, (journey, is_followed, request)) in steps.into_iter().enumerate() {
             let mut names = Vec::new();
             if is_followed {
@@ -363,19 +362,6 @@ impl Requests {
             for name in [&mut self.targets[i].name, &mut self.asked[i]] {
                 *name = name.replacen(" /", &format!(" {place}/"), 1);
             }
-        }
-    }
-
-    /// Each step over a WebSocket knows which later ones may take what has come. The first of all steps has the number `first`.
-    fn look_ahead(&mut self, journeys: &[Journey], mut first: u32) {
-        let Operations::Steps(all) = &mut self.operations else { return };
-        for Journey { steps, .. } in journeys {
-            let kinds = steps.iter().map(|step| (step.request.parts.socket, step.spec.repeat.1));
-            let ahead = steps::look_ahead(&kinds.collect::<Vec<_>>(), first);
-            for (number, later) in (first as usize..).zip(ahead) {
-                all[number].later = later.into();
-            }
-            first += steps.len() as u32;
         }
     }
 
