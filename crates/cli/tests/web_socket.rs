@@ -240,7 +240,7 @@ fn a_plan_lists_messages() {
 fn a_search_and_a_comparison_go_over_sockets() {
     let (a, b) = (serve(echo), serve(echo));
     let place = Place::new();
-    let knee = ["knee", &a.url(), "--message", "a", "--slo", "p50 < 500ms", "--start", "50", "--max", "100"];
+    let knee = ["knee", &a.url(), "--message", "a", "--slo", "p50 < 500ms", "--start", "50", "--max", "50"];
     let times = ["--settle", "200ms", "--measure", "4s", "--json", "-q", "-o", "k"];
     let said = place.call(&[&knee[..], &times].concat());
     let found: serde_json::Value =
