@@ -325,12 +325,14 @@ fn step(
     }
     let PlannedStep { url, own, json, form, multipart, .. } = planned;
     let Some(url) = url else { return Err(wrong(plan, table, "this step has no url")) };
+    let text = &values_of(&table.given, "url")[0];
+    if requests::address(plan, text, url.clone(), paths.target, None)?.parsed(plan)?.origin.is_ws() {
+        let message = "a journey has a WebSocket of its own: a step with connect opens it, and those behind it say message, await \
+                       or close";
+        return Err(plan.error(text, message));
+    }
     let (name, share) = (Some(name), None);
     let one = One { name, url, share, inserts: false, json, form, multipart, own, taking };
     let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
-    if request.url.origin.is_ws() {
-        let message = "a journey has a WebSocket of its own: a step with connect opens it, and those behind it say message, await or close";
-        return Err(at_fault("url", message));
-    }
     Ok(Step { request, spec, measured })
 }
