@@ -298,7 +298,7 @@ fn what_makes_no_sense_is_refused() {
     }
     let place = Place::new();
     place.file("plan.toml", plan("rate = 1\nduration = \"1s\"", open));
-    place.call(&["sim", "plan.toml"]).refused(&["leave steps over a WebSocket out"]);
+    place.call(&["sim", "plan.toml", "--scenario", "healthy"]).refused(&["leave steps over a WebSocket out"]);
     place.call(&["try", "plan.toml", "http://127.0.0.1:9/"]).refused(&["run -n instead"]);
     for (flags, part) in [
         (&["--http", "2"][..], "leave --http and --streams out"),
