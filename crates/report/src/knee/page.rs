@@ -16,7 +16,8 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     // Only a map with other keys than strings could fail, and a document has none.
     page.json("knee", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     page.simulated(doc.header.question.simulated);
-    let about = format!("{} · the highest rate that meets an objective", html::moment(&doc.header.started_at));
+    let about =
+        format!("{} · the highest rate that meets an objective", html::moment(&doc.header.started_at));
     let asked = words::about(doc).split_once(" · ").map_or(String::new(), |(_, rest)| escape(rest));
     page.head(&doc.header.tool, &about, &doc.header.question.target, &[asked]);
     let out = &mut page.body;
@@ -34,7 +35,8 @@ pub(super) fn render(doc: &KneeDocument) -> String {
         page.tables(sections::all(doc, Room::Page));
     }
     let holds = format!("The page holds its whole document ({}) as JSON.", escape(&doc.schema));
-    let made = format!("<p>{}</p>{}", html::machine(&doc.header.environment), html::made(&doc.header.tool, &holds));
+    let made =
+        format!("<p>{}</p>{}", html::machine(&doc.header.environment), html::made(&doc.header.tool, &holds));
     page.finish_with(&doc.header.command, &made)
 }
 

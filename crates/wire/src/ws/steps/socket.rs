@@ -300,7 +300,7 @@ impl Socket {
         match self.current.take() {
             Some(Current { tag, wait: Wait::Close, .. }) => {
                 sink.first(tag);
-                return sink.done(tag, Reply { code: CODE, body_bytes: 0, reusable: false });
+                sink.done(tag, Reply { code: CODE, body_bytes: 0, reusable: false });
             }
             Some(Current { tag, .. }) => {
                 let violation = super::shifted(fault.into());
