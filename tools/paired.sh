@@ -38,7 +38,7 @@ cpu() {
             exit 1
         }
         times
-    ) | awk 'END { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%.2f", 60 * (u[1] + s[1]) + u[2] + s[2] }'
+    ) | awk 'END { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%.3f", 60 * (u[1] + s[1]) + u[2] + s[2] }'
 }
 
 # CPU time of unblink, closed and without a pause, with what else is given.
@@ -50,6 +50,28 @@ unblink_cpu() {
 
 median() {
     sort -n | awk '{ v[NR] = $1 } END { printf "%.3f (%.3f to %.3f)", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
+}
+
+# The median of the numbers that come in, with the quarter below and above which the rest lies.
+quartiles() {
+    sort -n | awk '{ v[NR] = $1 }
+        function at(q,    i, r) { r = 1 + q * (NR - 1); i = int(r); return v[i] + (r - i) * (v[i < NR ? i + 1 : i] - v[i]) }
+        END { printf "%.3f (quartiles %.3f and %.3f)", at(0.5), at(0.25), at(0.75) }'
+}
+
+# A server of the lab that answers after 200 us, on processor 1, once it listens; for scripts of bash.
+serve_lab() {
+    taskset -c 1 "$bin" lab serve --scenario fast --listen "127.0.0.1:$port" >"$folder/served" 2>&1 &
+    server=$!
+    i=0
+    until (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+        i=$((i + 1))
+        [ $i -lt 100 ] || {
+            cat "$folder/served" >&2
+            exit 2
+        }
+        sleep 0.1
+    done
 }
 
 # One line for $requests over $c connections with $m places each.

@@ -37,6 +37,10 @@ pub(crate) struct PlannedJourney {
     #[arg(long)]
     pub cookies: bool,
 
+    /// Each journey has a connection of its own to each origin, from its first request there to its end
+    #[arg(long)]
+    pub own_connection: bool,
+
     /// Follow so many redirects of each request, one after the other, each as a request of its own
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
     pub redirects: Option<u8>,
@@ -141,6 +145,8 @@ pub(crate) struct Journey {
     pub share: Option<Share>,
     /// The origins whose cookies it keeps, by number; nothing where it keeps none.
     pub cookies: Option<Vec<Origin>>,
+    /// No other requests go over its connections.
+    pub own_connection: bool,
     pub steps: Vec<Step>,
 }
 
@@ -218,7 +224,10 @@ pub(crate) fn specs(
         };
         StepSpec { think, redirects, ..step.spec }
     };
-    let spec = |journey: &Journey| JourneySpec { steps: journey.steps.iter().map(&mut step).collect() };
+    let spec = |journey: &Journey| JourneySpec {
+        steps: journey.steps.iter().map(&mut step).collect(),
+        own_connection: journey.own_connection,
+    };
     Journeys { each: journeys.iter().map(spec).collect(), times, seed, under_way_max }
 }
 
@@ -256,6 +265,7 @@ pub(crate) fn describe<'a>(
         share: shares.next(),
         under_way_max: u32::from(under_way_max),
         cookies: journey.cookies.is_some(),
+        own_connection: journey.own_connection,
         steps: journey.steps.iter().map(&mut step).collect(),
     };
     journeys.iter().map(&mut one).collect()

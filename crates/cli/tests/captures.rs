@@ -385,3 +385,34 @@ fn journeys_against_the_lab() {
     let longest = run["journeys"][0]["time"]["max"].as_u64().expect("a time");
     assert!((390_000_000..1_500_000_000).contains(&longest), "{longest}");
 }
+
+/// Logins are intended in the first 1.5 s, searches in the 1.5 s from 2 s on, orders in those from 4 s on. A stall at 2.5 s meets
+/// searches alone.
+#[test]
+fn a_stall_shows_in_the_step_that_met_it() {
+    let place = Place::new();
+    let scenario =
+        ["--scenario", "stall", "--stall-at", "2500ms", "--stall-for", "400ms", "--baseline", "1ms"];
+    let lab = Lab::serve(&place, &[&scenario[..], &["--answer-json"]].concat());
+    let steps = ["login", "search", "order"].map(|name| {
+        format!("[[journeys.steps]]\nname = \"{name}\"\nurl = \"/{name}\"\ncapture = {{ of_{name} = \"json $.id\" }}\n")
+    });
+    let load = "[load]\nrate = 500\nduration = \"1500ms\"\n";
+    let plan = format!("{load}[[journeys]]\nname = \"buy\"\nthink = \"2s\"\n{}", steps.concat());
+    place.file("plan.toml", plan.replace("url = \"/order\"", "url = \"/order/{{of_login}}/{{of_search}}\""));
+    let run = place.measure(&["plan.toml", &lab.url]);
+    run.assert_accounts();
+    let run = run.at("");
+    assert_eq!(run["journeys"][0]["account"]["completed"], 750, "{}", run["failures"]);
+    let operations = run["operations"].as_array().expect("a list");
+    // A fourth of the searches met the stall; each of the slowest tenth of all waited for more than half of it.
+    let [login, search, order] = ["buy: login", "buy: search", "buy: order"].map(|name| {
+        let of = operations.iter().find(|one| one["name"] == name).expect("an operation");
+        assert_eq!((&of["arrivals"]["scheduled"], &of["arrivals"]["ok"]), (&json!(750), &json!(750)));
+        let quantiles = of["response_time"]["quantiles"].as_array().expect("a list");
+        let p90 = quantiles.iter().find(|one| one["q"] == 0.9).expect("a quantile");
+        p90["value"].as_u64().expect("a time")
+    });
+    assert!(search >= 200_000_000, "{search}");
+    assert!(login.max(order) < 150_000_000, "{login}, {order}");
+}

@@ -189,6 +189,11 @@ fn a_name_that_is_no_journey_is_told_from_those_there_are() {
         place.call(&["run", "plan.toml", "http://127.0.0.1:9", "--slo", slo]).refused(parts);
     };
     refused("bye: p95 < 20s", &["no request and no journey is called \"bye\"", "there are buy, items"]);
+    refused(
+        "byu: p95 < 20s",
+        &["no request and no journey is called \"byu\"", "did you mean \"buy\"", "there are buy"],
+    );
+    refused("itms: p95 < 20s", &["did you mean \"items\""]);
     refused("buy: p95th < 20s", &["first", "gap"]);
 }
 

@@ -198,6 +198,6 @@ fn a_run_that_kept_none_says_so() {
     ]);
     place.call(&["show", "latest", "--failures", "--store", "h.db"]).refused(&["--keep-failures 3"]);
     for (number, part) in [("0", "0 would do nothing"), ("21", "at most 20"), ("x", "not a whole number")] {
-        place.call(&["run", &server.url(), "--keep-failures", number]).refused(&[part]);
+        place.call(&["run", &server.url(), "--keep-failures", number]).refused(&[part, "1 to 20"]);
     }
 }

@@ -224,3 +224,18 @@ fn the_condition_that_does_not_hold_is_told_and_no_secret() {
         says(&server.url(), &["--expect", "contains=hello"], &["held against --expect", reason], &[]);
     }
 }
+
+/// A column of 32 bits holds the number of the request before the run, and no arrival of the run has it.
+#[test]
+fn the_number_of_the_request_before_the_run_is_no_arrivals_and_fits_a_column() {
+    let server = Hostile::start(|_| Act::Answer(answer("200 OK", "")));
+    let place = Place::new();
+    let url = format!("{}?n={{{{index}}}}", server.url());
+    place.measure(&[&url, "-R", "20", "-n", "3", "-t", "1"]).assert_all("ok");
+    let seen: Vec<i32> = server
+        .seen()
+        .iter()
+        .map(|seen| seen.target.strip_prefix("/?n=").and_then(|n| n.parse().ok()).expect("32 bits"))
+        .collect();
+    assert_eq!(seen, [i32::MAX, 0, 1, 2]);
+}

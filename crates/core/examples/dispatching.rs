@@ -36,6 +36,7 @@ impl Worker {
     fn new() -> Worker {
         let mut dispatch = Dispatch::new(Policy {
             pool: Pool::Auto { max: 1000 },
+            own: None,
             origins: Origins::default(),
             room: Room::SINGLE,
             connection_age: None,

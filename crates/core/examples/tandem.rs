@@ -36,7 +36,7 @@ fn mean(per_s: u64, seconds: u64) -> (u64, f64) {
         ..ServerSpec::new(Service::Exponential { mean: Nanos(1_000_000_000 / MU) })
     };
     let world = WorldSpec { others: vec![queue.clone()], ..WorldSpec::new(queue) };
-    let journey = JourneySpec { steps: vec![StepSpec::ONCE; 2] };
+    let journey = JourneySpec { steps: vec![StepSpec::ONCE; 2], ..JourneySpec::default() };
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))],

@@ -2,6 +2,8 @@
 
 #[path = "hostile/journeys.rs"]
 mod journeys;
+#[path = "hostile/own.rs"]
+mod own;
 mod world;
 
 use std::collections::{HashMap, HashSet};
@@ -109,7 +111,8 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         StepSpec { think: think(dice), repeat, chance, exit, until, redirects }
     };
     let journeys = [1, 1 + dice.roll(4)]
-        .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect() });
+        .map(|steps| (0..steps).map(|place| step(&mut dice, place, steps)).collect())
+        .map(|steps| JourneySpec { steps, ..JourneySpec::default() });
     let plain = plan.spec().idempotent.clone();
     let of_step = |step: &StepSpec| 1 + usize::from(step.redirects.operations);
     let steps = journeys.iter().flat_map(|journey| &journey.steps).map(of_step).sum::<usize>();

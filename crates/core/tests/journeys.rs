@@ -24,7 +24,11 @@ fn spec(rate_per_s: u64, length: Nanos, process: Process, steps: Vec<StepSpec>) 
         retry: None,
         idempotent: vec![true; steps.len()],
         mix: Mix {
-            journeys: Journeys { each: vec![JourneySpec { steps }], seed: 5, ..Journeys::default() },
+            journeys: Journeys {
+                each: vec![JourneySpec { steps, ..JourneySpec::default() }],
+                seed: 5,
+                ..Journeys::default()
+            },
             ..Mix::default()
         },
         origins: Default::default(),

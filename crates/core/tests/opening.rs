@@ -32,6 +32,7 @@ impl Worker {
     fn new() -> Worker {
         let policy = Policy {
             pool: Pool::Auto { max: 10_000 },
+            own: None,
             timeout: TIMEOUT,
             drain: TIMEOUT,
             room: Room::SINGLE,
@@ -138,6 +139,7 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
     const AGE: Nanos = Nanos::from_secs(1);
     let policy = Policy {
         pool: Pool::Fixed { n: 4 },
+        own: None,
         room: Room::SINGLE,
         connection_age: Some(AGE),
         share: Share::WHOLE,

@@ -24,7 +24,8 @@ fn plan() -> Plan {
         StepSpec { repeat: (2, 2), redirects, ..StepSpec::ONCE },
         StepSpec { think: Think::Constant(Nanos::from_secs(1)), ..StepSpec::ONCE },
     ];
-    let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
+    let journeys =
+        Journeys { each: vec![JourneySpec { steps, ..JourneySpec::default() }], ..Journeys::default() };
     Plan::new(PlanSpec {
         load: LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],

@@ -34,7 +34,11 @@ fn plan() -> Plan {
         retry: None,
         idempotent: vec![true; steps.len()],
         mix: Mix {
-            journeys: Journeys { each: vec![JourneySpec { steps }], seed: 5, ..Journeys::default() },
+            journeys: Journeys {
+                each: vec![JourneySpec { steps, ..JourneySpec::default() }],
+                seed: 5,
+                ..Journeys::default()
+            },
             ..Mix::default()
         },
         origins: Default::default(),

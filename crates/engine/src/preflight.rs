@@ -136,8 +136,8 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
     refused
 }
 
-/// Of an arrival that is none of the run. A number that any reader of JSON holds.
-const NUMBER: u64 = (1 << 53) - 1;
+/// Of an arrival that is none of the run: the largest number that a column of 32 bits holds, far behind those of most runs.
+const NUMBER: u64 = i32::MAX as u64;
 
 /// An arrival that draws what no arrival of the run draws, and no row that is had once.
 pub fn not_of_the_run(operation: u32) -> Arrival {

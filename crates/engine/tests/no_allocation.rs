@@ -294,7 +294,7 @@ fn travelling(address: SocketAddr, load: LoadSpec) -> Job<Http1> {
     let second = Request { head: Box::default(), blank, ..plain.operations[1].clone() };
     let composition = Composition::new(holes.into_holes());
     let journeys = Journeys {
-        each: vec![JourneySpec { steps: vec![StepSpec::ONCE; 2] }],
+        each: vec![JourneySpec { steps: vec![StepSpec::ONCE; 2], ..JourneySpec::default() }],
         under_way_max: 20,
         ..Journeys::default()
     };

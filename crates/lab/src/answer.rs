@@ -101,6 +101,11 @@ impl Answer {
         head
     }
 
+    /// A status of success.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.status.starts_with('2')
+    }
+
     pub(crate) fn body(&self) -> Bytes {
         self.body.clone()
     }

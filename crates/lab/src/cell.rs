@@ -12,7 +12,7 @@ use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabPercentile, LabRepo
 use crate::case::{Case, Truth};
 use crate::process::{Processors, Side, end, kill, run_to_end, wait};
 use crate::read::{COMPARED, value_at};
-use crate::tool::{Definition, Found, Http, Values};
+use crate::tool::{Definition, Found, Values};
 use crate::{offered, read_truth};
 
 /// The file of a cell's result.
@@ -99,7 +99,8 @@ impl Job<'_> {
         let folder = self.folder.canonicalize().map_err(file_error(self.folder))?;
         let truth_path = folder.join(TRUTH_FILE);
         let server = Server::start(self, &truth_path)?;
-        let values = Values::new(self.case, &server.address, &folder, &self.found.program);
+        let url = self.definition.url(&server.address);
+        let values = Values::new(self.case, &url, &server.address, &folder, &self.found.program);
         for (name, text) in &self.definition.files {
             let path = folder.join(name);
             std::fs::write(&path, values.fill(text)).map_err(file_error(&path))?;
@@ -134,7 +135,7 @@ impl Job<'_> {
 
     /// What the cell's document says of the tool, known before it runs.
     pub fn planned_tool(&self) -> LabTool {
-        self.tool(&Values::new(self.case, "", self.folder, &self.found.program))
+        self.tool(&Values::new(self.case, "", "", self.folder, &self.found.program))
     }
 
     fn tool(&self, values: &Values) -> LabTool {
@@ -272,10 +273,7 @@ impl Server {
         // Or a slow load would be taken for probes.
         let probe_gap = format!("{}ms", (PROBE_GAP_INTERVALS * 1_000 / job.case.rate_per_s).max(20));
         command.args([&job.case.scenario.name, "--made-for", &length, "--probe-gap", &probe_gap]);
-        if job.definition.http == Http::Two {
-            command.args(["--http", "2"]);
-        }
-        command.arg("--truth").arg(truth);
+        command.args(job.definition.serve_flags()).arg("--truth").arg(truth);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let start = |source| CellError::Start { program: job.own.display().to_string(), source };
         let mut child = job.processors.spawn(Side::Server, command).map_err(start)?;
@@ -284,9 +282,7 @@ impl Server {
         };
         let mut stdout = BufReader::new(stdout);
         let first = read_json(&mut stdout);
-        let address = first["url"]
-            .as_str()
-            .map(|url| url.trim_start_matches("http://").trim_end_matches('/').to_owned());
+        let address = first["address"].as_str().map(str::to_owned);
         let mut server = Server { child, stdout, address: String::new() };
         match address {
             Some(address) => {

@@ -1,4 +1,4 @@
-//! One client's connection: its bytes in and out, plain or TLS, and one request at a time; of HTTP/2 many.
+//! One client's connection: its bytes in and out, plain or TLS, and one request at a time, or many at once (HTTP/2, gRPC, WebSocket).
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use rustls::ServerConnection;
 
+use crate::Protocol;
 use crate::answer::Answer;
+use crate::events::Part;
 use crate::framer::{Framer, Reject, Request, Step};
+use crate::messages::Messages;
 use crate::model::RequestId;
+use crate::multiplexed::Multiplexed;
 use crate::streams::Streams;
 
 /// Read at most so much from a socket at once, in bytes.
@@ -59,13 +63,13 @@ pub(crate) struct Connection {
     stream: TcpStream,
     tls: Option<Box<ServerConnection>>,
     framer: Framer,
-    /// Of HTTP/2, in place of the framer.
-    streams: Option<Box<Streams>>,
+    /// In place of the framer, where a connection has many requests at once.
+    many: Option<Box<dyn Multiplexed>>,
     /// Bytes read beyond the current request, from `backlog_at` on: at most one read's worth.
     backlog: Vec<u8>,
     backlog_at: usize,
     out: Option<Out>,
-    /// The request in the model; none of HTTP/2, which has many.
+    /// The only request in the model.
     in_flight: Option<(RequestId, Request)>,
     pub(crate) readable: bool,
     /// The client has shut its sending side, or closed.
@@ -103,12 +107,18 @@ enum Received {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>, is_http2: bool) -> Self {
+    pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>, protocol: Protocol) -> Self {
+        let many: Option<Box<dyn Multiplexed>> = match protocol {
+            Protocol::Http1 => None,
+            Protocol::Http2 => Some(Box::new(Streams::new(false))),
+            Protocol::Grpc => Some(Box::new(Streams::new(true))),
+            Protocol::WebSocket => Some(Box::new(Messages::new())),
+        };
         Self {
             stream,
             tls: tls.map(Box::new),
             framer: Framer::default(),
-            streams: is_http2.then(|| Box::new(Streams::new())),
+            many,
             backlog: Vec::new(),
             backlog_at: 0,
             out: None,
@@ -128,35 +138,35 @@ impl Connection {
 
     /// The request that has arrived is in the model, by this number.
     pub(crate) fn keep(&mut self, number: u64, id: RequestId, request: Request) {
-        match &mut self.streams {
-            Some(streams) => streams.keep(number, id, request),
+        match &mut self.many {
+            Some(many) => many.keep(number, id, request),
             None => self.in_flight = Some((id, request)),
         }
     }
 
     /// Takes a request out of the model, to be answered now.
     pub(crate) fn take(&mut self, number: u64) -> Option<Request> {
-        match &mut self.streams {
-            Some(streams) => streams.take(number),
+        match &mut self.many {
+            Some(many) => many.take(number),
             None => self.in_flight.take().map(|(_, request)| request),
         }
     }
 
     /// The client no longer waits for a request in the model, though its connection is there.
     pub(crate) fn is_given_up(&mut self, number: u64) -> bool {
-        self.streams.as_mut().is_some_and(|streams| streams.is_given_up(number))
+        self.many.as_mut().is_some_and(|many| many.is_given_up(number))
     }
 
     /// Its requests in the model.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = RequestId> + '_ {
         let only = self.in_flight.iter().map(|(id, _)| *id);
-        only.chain(self.streams.iter().flat_map(|streams| streams.in_flight()))
+        only.chain(self.many.iter().flat_map(|many| many.in_flight()))
     }
 
     /// Queues the answer to a request that has arrived or was taken; [`advance`](Self::advance) sends it.
     pub(crate) fn answer(&mut self, answer: &Answer, request: Request) {
-        if let Some(streams) = &mut self.streams {
-            return streams.answer(answer, request);
+        if let Some(many) = &mut self.many {
+            return many.answer(answer, request);
         }
         debug_assert!(self.out.is_none(), "one answer at a time");
         self.out = Some(Out { bytes: answer.bytes(request), written: 0 });
@@ -165,10 +175,29 @@ impl Connection {
         }
     }
 
+    /// Queues one event of the answer to a request in the model, which leaves it with the last one.
+    pub(crate) fn part(&mut self, part: Part) {
+        if let Some(many) = &mut self.many {
+            return many.part(part);
+        }
+        let Some((_, request)) = self.in_flight else { return };
+        let bytes = part.bytes(request);
+        // Where the socket is full, events wait behind those before.
+        let waiting = self.out.take().map(|out| out.bytes[out.written..].to_vec()).unwrap_or_default();
+        self.out = Some(Out { bytes: [waiting, bytes].concat().into(), written: 0 });
+        if part.is_last {
+            self.in_flight = None;
+            if !request.keep_alive {
+                self.ending = Ending::AfterAnswer;
+            }
+        }
+    }
+
     /// Resets a request that was taken. True: the close of the connection, which must follow, does it.
     pub(crate) fn reset(&mut self) -> bool {
-        if let Some(streams) = &mut self.streams {
-            streams.reset();
+        if let Some(many) = &mut self.many
+            && !many.reset()
+        {
             return false;
         }
         // Fails only on a socket that is dead already.
@@ -178,8 +207,8 @@ impl Connection {
 
     /// Sends what can be sent, reads what may be read, up to the next request.
     pub(crate) fn advance(&mut self, scratch: &mut Scratch) -> Advance {
-        if self.streams.is_some() {
-            return self.advance_streams(scratch);
+        if self.many.is_some() {
+            return self.advance_many(scratch);
         }
         for _ in 0..MOST_STEPS {
             match self.flush() {
@@ -228,15 +257,15 @@ impl Connection {
         Advance::Again
     }
 
-    /// The same of HTTP/2, which reads on while requests are in the model.
-    fn advance_streams(&mut self, scratch: &mut Scratch) -> Advance {
+    /// The same where a connection has many, which reads on while requests are in the model.
+    fn advance_many(&mut self, scratch: &mut Scratch) -> Advance {
         for _ in 0..MOST_STEPS {
-            let Some(streams) = &mut self.streams else { return Advance::Wait };
+            let Some(many) = &mut self.many else { return Advance::Wait };
             if self.out.is_none() {
-                let bytes = streams.output();
+                let bytes = many.output();
                 self.out = (!bytes.is_empty()).then(|| Out { bytes: bytes.into(), written: 0 });
             }
-            let (next, is_over) = (streams.next(), streams.is_over());
+            let (next, is_over) = (many.next(), many.is_over());
             match (self.flush(), next) {
                 (Err(()), _) => return Advance::Closed,
                 (_, Some(request)) => return Advance::Arrived(request),
@@ -250,8 +279,8 @@ impl Connection {
                 Received::End | Received::Failed => return Advance::Closed,
                 Received::TlsFailed => return Advance::TlsFailed,
                 Received::Bytes => {
-                    if let Some(streams) = &mut self.streams {
-                        streams.feed(&scratch.plain);
+                    if let Some(many) = &mut self.many {
+                        many.feed(&scratch.plain);
                     }
                 }
             }

@@ -1,8 +1,9 @@
 //! The server's one thread: sockets on one side, the model on the other.
 
+mod answering;
 mod ending;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,14 +16,13 @@ use rustls::ServerConnection;
 
 use crate::answer::{Answer, Answers};
 use crate::connection::{Advance, Connection, Scratch};
-use crate::fault::Ending;
 use crate::framer::{Request, Route};
 use crate::freezer::Freezer;
 use crate::lateness::LatenessBins;
-use crate::model::{Model, Served};
+use crate::model::Model;
 use crate::timing::{Clock, Sleeper};
 use crate::truth::TruthLog;
-use crate::{LabError, ServerConfig, Summary, TruthRow};
+use crate::{EventStream, LabError, Protocol, ServerConfig, Summary};
 
 /// Events taken from the kernel at once. Few, so that none gets stale.
 const EVENTS: usize = 64;
@@ -49,7 +49,10 @@ pub(crate) struct EventLoop {
     /// Kept open for the epoll instance.
     _stop: Arc<OwnedFd>,
     tls: Option<Arc<rustls::ServerConfig>>,
-    is_http2: bool,
+    protocol: Protocol,
+    events: Option<EventStream>,
+    /// When the events of answers under way left, by request; only for the truth log.
+    events_ns: HashMap<u64, Vec<u64>>,
     answers: Answers,
     answers_json: bool,
     truth: Option<TruthLog>,
@@ -101,7 +104,9 @@ impl EventLoop {
             listener,
             _stop: stop,
             tls,
-            is_http2: config.http2,
+            protocol: config.protocol,
+            events: config.events,
+            events_ns: HashMap::new(),
             answers: Answers::new(config.body_bytes),
             answers_json: config.json,
             truth,
@@ -241,7 +246,7 @@ impl EventLoop {
         });
         let number = self.summary.connections as u32;
         let token = u64::from(number) << 32 | u64::from(index);
-        let mut connection = Connection::new(TcpStream::from(socket), tls, self.is_http2);
+        let mut connection = Connection::new(TcpStream::from(socket), tls, self.protocol);
         connection.readable = true;
         self.slots[index as usize] = Slot { number, connection: Some(connection) };
         self.open += 1;
@@ -267,7 +272,9 @@ impl EventLoop {
                 Advance::Arrived(mut request) if request.route == Route::Scenario => {
                     request.keep_alive &= !self.ends_connections;
                     let number = self.model.arrivals();
-                    let id = self.model.arrive(self.clock.now_ns(), token);
+                    let events = answering::stream_of(&mut request, self.protocol, self.events);
+                    let id = self.model.arrive(self.clock.now_ns(), token, events);
+                    self.summary.requests_peak = self.summary.requests_peak.max(self.model.in_flight());
                     connection.keep(number, id, request);
                     if connection.peer_closed {
                         return self.close(token);
@@ -303,55 +310,6 @@ impl EventLoop {
             Route::Truth => Answer::new("200 OK", "application/json", self.counts()),
             Route::Unknown => Answer::text("404 Not Found", "POST /_lab/arm or GET /_lab/truth\n"),
         }
-    }
-
-    fn answer_due(&mut self, most: usize) {
-        for _ in 0..most {
-            let now_ns = self.clock.now_ns();
-            let Some(served) = self.model.serve(now_ns) else { return };
-            self.finish_request(&served, now_ns);
-        }
-    }
-
-    fn finish_request(&mut self, served: &Served, now_ns: u64) {
-        let connection = self.connection(served.ticket);
-        let is_given_up = connection.is_some_and(|connection| connection.is_given_up(served.number));
-        let served = &Served { abandoned: served.abandoned || is_given_up, ..*served };
-        self.summary.served += 1;
-        self.summary.abandoned += u64::from(served.abandoned);
-        self.lateness.record(now_ns - served.due_ns);
-        self.log(served, now_ns);
-        // An abandoned request has no connection any more; its slot may hold another by now.
-        let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };
-        if slot.number != (served.ticket >> 32) as u32 {
-            return;
-        }
-        let Some(connection) = &mut slot.connection else { return };
-        let Some(request) = connection.take(served.number) else { return };
-        match served.ending {
-            Ending::Ok if self.answers_json => connection.answer(&Answer::numbered(served.number), request),
-            Ending::Ok => connection.answer(&self.answers.scenario, request),
-            Ending::Error => connection.answer(&self.answers.failing, request),
-            Ending::Reset if connection.reset() => return self.close(served.ticket),
-            Ending::Reset => {}
-        }
-        self.advance(served.ticket);
-    }
-
-    fn log(&mut self, served: &Served, now_ns: u64) {
-        let Some(truth) = &mut self.truth else { return };
-        let row = TruthRow {
-            request: served.number,
-            connection: (served.ticket >> 32) as u32,
-            arrived_ns: served.arrived_ns,
-            slot_ns: served.slot_ns,
-            baseline_ns: served.baseline_ns,
-            answered_ns: now_ns,
-            clock_ns: served.clock_ns,
-            abandoned: served.abandoned,
-            ending: served.ending,
-        };
-        truth.append(now_ns, &row);
     }
 
     fn keep_house(&mut self) -> Result<(), LabError> {

@@ -221,8 +221,7 @@ mod tests {
     use super::head::MOST_FIELDS;
     use super::*;
 
-    const GET: Request =
-        Request { route: Route::Scenario, head_only: false, keep_alive: true, http10: false };
+    const GET: Request = Request::SCENARIO;
 
     /// Every step but `More`, with the input cut into pieces of `piece` bytes.
     fn steps(input: &[u8], piece: usize) -> Vec<Step> {

@@ -1,8 +1,8 @@
-//! The misbehaving lab server: an HTTP server whose latency is known in advance.
+//! The misbehaving lab server: a server whose latency is known in advance.
 //!
 //! A [`Scenario`] says what every answer takes and when the server misbehaves; [`oracle`] computes from it what a
 //! perfect load tester must report; [`Server`] plays it on a real socket and writes what it did to a truth log.
-//! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`; `streams` for HTTP/2) are pure state machines with
+//! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`; `streams` for HTTP/2, with `grpc` on it; `messages` for WebSocket) are pure state machines with
 //! time and bytes passed in; `event_loop` joins them to the sockets, and only `timing` reads the system's clock.
 //!
 //! The other half runs load tools against it: a [`Definition`] says how a tool is called and read, a [`Job`] runs one
@@ -20,14 +20,19 @@ mod config;
 mod connection;
 mod error;
 mod event_loop;
+mod events;
 mod fault;
 mod framer;
 mod freezer;
 mod gate;
+mod grpc;
 mod lateness;
+mod messages;
 mod model;
+mod multiplexed;
 mod offered;
 pub mod oracle;
+mod pipe;
 mod process;
 mod read;
 mod rows;
@@ -44,8 +49,9 @@ pub use audit::{SCENARIOS as AUDIT_SCENARIOS, Scorecard, audit};
 pub use case::{Case, Truth};
 pub use cell::{CELL_FILE, CellError, Job, compare};
 pub use clock::{CLOCK_HELP, ClockStart};
-pub use config::{ServerConfig, Tls};
+pub use config::{Protocol, ServerConfig, Tls};
 pub use error::LabError;
+pub use events::EventStream;
 pub use fault::{Ending, Fault, Harm, Slow};
 pub use gate::Gate;
 pub use process::Processors;
@@ -55,7 +61,7 @@ pub use scenario::{Baseline, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
 pub use tool::{
-    Definition, DefinitionError, Found, Http, Install, Places, Registry, Step, TemplateError, Values,
-    Version, steps,
+    Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values, Version,
+    steps,
 };
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};

@@ -6,12 +6,16 @@
 //!
 //! Poll [`Model::serve`] whenever [`Model::next_wake_ns`] has passed. All times are ns since the server was bound.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::Scenario;
 use crate::clock::EventClock;
+use crate::events::Part;
 use crate::fault::{Ending, Harm};
+use crate::{EventStream, Scenario};
 
 /// A request in the model; reused once it is served.
 pub(crate) type RequestId = u32;
@@ -33,10 +37,28 @@ pub(crate) struct Served {
     /// The client closed before the answer.
     pub(crate) abandoned: bool,
     pub(crate) ending: Ending,
+    /// Its answer comes bit by bit.
+    pub(crate) stream: Option<Position>,
+}
+
+/// Where in its answer a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Of the event that is due, from 0.
+    nth: u32,
+    of: EventStream,
+}
+
+impl Served {
+    /// The event that is due; `None`: the whole answer.
+    pub(crate) fn part(&self) -> Option<Part> {
+        let Position { nth, of } = self.stream.filter(|_| self.ending == Ending::Ok)?;
+        Some(Part { request: self.number, nth, is_last: nth + 1 == of.count })
+    }
 }
 
 /// All requests in flight, abandoned ones included. Nothing is shed: apart from the abandoned, they are bounded by
-/// the connections, each of which has one request here at a time, or 1,000 over HTTP/2. Takes about 100 bytes per request.
+/// the connections, each of which has one request here at a time, or many. Takes about 100 bytes per request.
 #[derive(Debug)]
 pub(crate) struct Model {
     scenario: Scenario,
@@ -69,8 +91,8 @@ impl Model {
         }
     }
 
-    /// A complete request arrives. `ticket` comes back with its answer.
-    pub(crate) fn arrive(&mut self, now_ns: u64, ticket: u64) -> RequestId {
+    /// A complete request arrives. `ticket` comes back with its answer, which comes as `events` if there are any.
+    pub(crate) fn arrive(&mut self, now_ns: u64, ticket: u64, events: Option<EventStream>) -> RequestId {
         self.clock.arrive(now_ns, (self.in_flight() == 0).then_some(self.idle_since_ns));
         let request = Served {
             number: self.arrivals,
@@ -82,6 +104,7 @@ impl Model {
             clock_ns: None,
             abandoned: false,
             ending: Ending::Ok,
+            stream: events.map(|of| Position { nth: 0, of }),
         };
         self.arrivals += 1;
         let id = match self.unused.pop() {
@@ -118,6 +141,10 @@ impl Model {
         }
         self.timed.pop();
         let served = self.requests[id as usize];
+        if let Some(Part { is_last: false, .. }) = served.part() {
+            self.plan_next_event(id);
+            return Some(served);
+        }
         self.unused.push(id);
         if let Some(free) = &mut self.free_slots {
             match self.queue.pop_front() {
@@ -184,6 +211,19 @@ impl Model {
         self.clock.started_ns()
     }
 
+    /// Events follow each other by when they were due, like the answers of a slot; a shut gate holds them. The request keeps
+    /// its slot until the last one.
+    fn plan_next_event(&mut self, id: RequestId) {
+        let request = &mut self.requests[id as usize];
+        let Some(Position { nth, of }) = request.stream else { return };
+        let slept_ns = request.due_ns + of.gap.as_nanos() as u64;
+        let zero_ns = request.clock_ns.unwrap_or(slept_ns);
+        let held_ns = request.clock_ns.and_then(|zero_ns| self.scenario.gate_end_ns(slept_ns - zero_ns));
+        request.due_ns = held_ns.map_or(slept_ns, |end_ns| zero_ns + end_ns);
+        request.stream = Some(Position { nth: nth + 1, of });
+        self.timed.push(Reverse((request.due_ns, request.number, id)));
+    }
+
     fn take_slot(&mut self, id: RequestId, slot_ns: u64) {
         let clock_ns = self.clock.started_ns();
         let request = &mut self.requests[id as usize];
@@ -199,194 +239,5 @@ impl Model {
         };
         *request = Served { slot_ns, baseline_ns, due_ns, clock_ns, ending, ..*request };
         self.timed.push(Reverse((due_ns, request.number, id)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ClockStart, Gate, oracle};
-    use std::time::Duration;
-
-    const MS: u64 = 1_000_000;
-    const S: u64 = 1_000 * MS;
-
-    fn model(scenario: Scenario) -> Model {
-        Model::new(scenario, EventClock::new(ClockStart::FirstRequest, 20 * MS, 5 * S))
-    }
-
-    fn preset(name: &str) -> Scenario {
-        Scenario::preset(name).expect("a preset")
-    }
-
-    /// Plays arrivals against the model in virtual time, with a loop that is `late_ns` late at each step.
-    fn play(scenario: Scenario, arrivals_ns: impl Iterator<Item = u64>, late_ns: u64) -> Vec<Served> {
-        let mut model = model(scenario);
-        let mut served = Vec::new();
-        for at_ns in arrivals_ns {
-            while model.next_wake_ns().is_some_and(|ns| ns + late_ns <= at_ns) {
-                let now_ns = model.next_wake_ns().expect("a wake") + late_ns;
-                served.extend(model.serve(now_ns));
-            }
-            model.arrive(at_ns, 0);
-        }
-        while let Some(ns) = model.next_wake_ns() {
-            served.extend(model.serve(ns + late_ns));
-        }
-        served
-    }
-
-    /// The model answers an even load as the oracle says, request by request, even if the loop is late.
-    #[test]
-    fn agrees_with_the_oracle() {
-        for name in Scenario::NAMES {
-            let expected = oracle::open_loop(&preset(name), 1_000, Duration::from_secs(60), None);
-            for late_ns in [0, 300_000] {
-                let mut served = play(preset(name), (0..60_000).map(|k| k * MS), late_ns);
-                served.sort_by_key(|request| request.number);
-                assert_eq!(served.len(), expected.len());
-                for (request, &expected_ns) in served.iter().zip(&expected) {
-                    let response_ns = request.due_ns - request.arrived_ns;
-                    // A late loop moves nothing but the slot of a request that came before the loop noticed.
-                    assert!(
-                        response_ns.abs_diff(expected_ns) <= late_ns,
-                        "{name}: {request:?}, {expected_ns}"
-                    );
-                }
-            }
-        }
-    }
-
-    /// Random operations: each arrival is served once, in turn, never early, never above the cap.
-    #[test]
-    fn random_lives_keep_the_rules() {
-        for seed in 1..=200_u64 {
-            let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let mut random = |below: u64| {
-                // Xorshift, by Marsaglia.
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
-            let cap = random(6) as u32;
-            let mut scenario = preset(Scenario::NAMES[random(5) as usize]);
-            scenario.max_concurrency = (cap > 0).then_some(cap);
-            scenario.gates.push(Gate {
-                first_at_ns: 50 * MS,
-                duration_ns: 30 * MS,
-                period_ns: 90 * MS,
-                count: 9,
-            });
-            let mut model = Model::new(scenario.clone(), EventClock::new(ClockStart::FirstRequest, S, 5 * S));
-            let (mut now_ns, mut alive, mut served) = (random(S), Vec::new(), Vec::new());
-            for step in 0..2_000 {
-                now_ns += random(4 * MS);
-                match random(8) {
-                    0..3 if step < 1_500 => alive.push(model.arrive(now_ns, 0)),
-                    3 if !alive.is_empty() => {
-                        // May hit a number that is in use again, like a client that goes at once.
-                        let gone = alive.swap_remove(random(alive.len() as u64) as usize);
-                        model.abandon(gone);
-                    }
-                    _ => served.extend(std::iter::from_fn(|| model.serve(now_ns)).map(|r| (r, now_ns))),
-                }
-            }
-            while let Some(ns) = model.next_wake_ns() {
-                now_ns = now_ns.max(ns);
-                served.extend(model.serve(now_ns).map(|r| (r, now_ns)));
-            }
-            assert_eq!(served.len() as u64, model.arrivals(), "seed {seed}");
-            assert_eq!((model.in_flight(), model.free_slots), (0, scenario.max_concurrency), "seed {seed}");
-            assert!(served.is_sorted_by_key(|(r, now_ns)| (*now_ns, r.due_ns)), "seed {seed}");
-            served.sort_by_key(|(r, _)| r.number);
-            assert!(served.iter().enumerate().all(|(k, (r, _))| r.number == k as u64), "seed {seed}");
-            assert!(served.is_sorted_by_key(|(r, _)| r.slot_ns), "first come, first served: seed {seed}");
-            for (r, at_ns) in &served {
-                let zero_ns = r.clock_ns.expect("a clock");
-                assert!(r.arrived_ns <= r.slot_ns && r.due_ns <= *at_ns, "seed {seed}: {r:?}");
-                assert!(r.due_ns >= r.slot_ns + r.baseline_ns, "seed {seed}: {r:?}");
-                assert_eq!(scenario.gate_end_ns(r.due_ns - zero_ns), None, "seed {seed}: {r:?}");
-                let sharing =
-                    served.iter().filter(|(o, _)| (o.slot_ns..o.due_ns).contains(&r.slot_ns)).count();
-                assert!(cap == 0 || sharing <= cap as usize, "seed {seed}: {sharing} in {cap} slots");
-            }
-        }
-    }
-
-    #[test]
-    fn slots_are_handed_over_when_due_not_when_noticed() {
-        let mut scenario = preset("healthy");
-        scenario.max_concurrency = Some(1);
-        let served = play(scenario, [0, 1, 2].into_iter(), 3 * MS);
-        assert_eq!(served.iter().map(|r| r.slot_ns).collect::<Vec<_>>(), [0, 10 * MS, 20 * MS]);
-        assert_eq!(served[2].due_ns, 30 * MS);
-    }
-
-    #[test]
-    fn slots_go_first_come_first_served_even_to_the_abandoned() {
-        let mut scenario = preset("healthy");
-        scenario.max_concurrency = Some(2);
-        let mut model = model(scenario);
-        let ids: Vec<_> = (0..5).map(|k| model.arrive(k, k)).collect();
-        model.abandon(ids[2]);
-        assert_eq!(model.in_flight(), 5);
-        let mut order = Vec::new();
-        while let Some(ns) = model.next_wake_ns() {
-            order.extend(model.serve(ns).map(|r| (r.ticket, r.abandoned, r.slot_ns)));
-        }
-        let expected =
-            [(0, false, 0), (1, false, 1), (2, true, 10 * MS), (3, false, 10 * MS + 1), (4, false, 20 * MS)];
-        assert_eq!(order, expected);
-        assert_eq!(model.in_flight(), 0);
-        assert_eq!(model.free_slots, Some(2));
-    }
-
-    #[test]
-    fn a_gate_releases_the_oldest_first() {
-        let mut scenario = preset("healthy");
-        scenario.baseline =
-            crate::Baseline::Ramp { from_ns: 50 * MS, to_ns: 1, start_ns: 20 * MS, end_ns: 30 * MS };
-        scenario.gates = vec![Gate::once(20 * MS, S)];
-        // The second sleeps less than the first; both reach a shut gate.
-        let served = play(scenario, [0, 30 * MS].into_iter(), 0);
-        assert_eq!(
-            served.iter().map(|r| (r.number, r.due_ns)).collect::<Vec<_>>(),
-            [(0, 1_020 * MS), (1, 1_020 * MS)]
-        );
-    }
-
-    #[test]
-    fn nothing_is_served_before_it_is_due() {
-        let mut model = model(preset("healthy"));
-        model.arrive(0, 7);
-        assert_eq!(model.serve(10 * MS - 1), None);
-        assert_eq!(model.serve(10 * MS).map(|r| (r.ticket, r.baseline_ns)), Some((7, 10 * MS)));
-        assert_eq!(model.serve(S), None);
-    }
-
-    #[test]
-    fn a_probe_does_not_move_the_stall() {
-        // A probe, 50 ms of nothing, then the run: the stall lies 30 s after the run's first request.
-        let arrivals = std::iter::once(0).chain((0..31_000).map(|k| 60 * MS + k * MS));
-        let served = play(preset("stall"), arrivals, 0);
-        assert_eq!(served[0].clock_ns, Some(0));
-        let stalled: Vec<_> = served.iter().filter(|r| r.due_ns - r.arrived_ns > 10 * MS).collect();
-        assert_eq!(stalled.len(), 1_000);
-        assert!(stalled.iter().all(|r| r.due_ns == 31_060 * MS && r.clock_ns == Some(60 * MS)));
-    }
-
-    #[test]
-    fn unarmed_gates_stay_open() {
-        let clock = EventClock::new(ClockStart::Arm, 20 * MS, 5 * S);
-        let mut scenario = preset("healthy");
-        scenario.gates = vec![Gate::once(0, S)];
-        let mut model = Model::new(scenario, clock);
-        model.arrive(5, 0);
-        assert_eq!(model.next_wake_ns(), Some(5 + 10 * MS));
-        model.serve(S);
-        assert!(model.arm(2 * S));
-        model.arrive(2 * S, 0);
-        assert_eq!(model.next_wake_ns(), Some(3 * S));
     }
 }

@@ -22,9 +22,9 @@ pub(crate) fn of_the_run(rows: Vec<TruthRow>) -> Vec<TruthRow> {
     rows.into_iter().filter(|row| row.clock_ns == run).collect()
 }
 
-/// Latency as the server saw it, of what it answered.
+/// Latency as the server saw it, of what it answered; of an event stream, to its first event.
 pub(crate) fn log(rows: &[TruthRow], case: &Case, late_p99_ns: u64, lost: u64) -> LabLog {
-    let mut response_ns: Vec<u64> = rows.iter().map(TruthRow::response_ns).collect();
+    let mut response_ns: Vec<u64> = rows.iter().map(TruthRow::first_ns).collect();
     response_ns.sort_unstable();
     let point = |q| oracle::percentile(&response_ns, q).map(|value_ns| LabPoint { q, value_ns });
     let mut shares = shares(response_ns.len() as u64);
@@ -48,7 +48,7 @@ fn over_time(rows: &[TruthRow], case: &Case) -> Vec<LabMoment> {
     let mut stretches: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for row in rows {
         if let Some(ns) = row.arrived_on_clock_ns() {
-            stretches.entry(ns / stretch_ns).or_default().push(row.response_ns());
+            stretches.entry(ns / stretch_ns).or_default().push(row.first_ns());
         }
     }
     let moment = |(i, mut took_ns): (u64, Vec<u64>)| {
@@ -188,6 +188,7 @@ pub(crate) mod tests {
             clock_ns: Some(0),
             abandoned: false,
             ending: Ending::Ok,
+            events_ns: Vec::new(),
         };
         at_ms.into_iter().enumerate().map(row).collect()
     }

@@ -60,7 +60,7 @@ impl Server {
             .local_addr()
             .map_err(|error| listen_error(errno(&error)))?;
         let tls =
-            config.tls.as_ref().map(|tls| TlsSetup::new(tls, address.ip(), config.http2)).transpose()?;
+            config.tls.as_ref().map(|tls| TlsSetup::new(tls, address.ip(), config.protocol)).transpose()?;
         let (tls_config, certificate_pem) =
             tls.map_or((None, None), |tls| (Some(tls.config), tls.certificate_pem));
         let truth = config.truth_log.clone().map(TruthLog::create).transpose()?;

@@ -8,19 +8,20 @@ mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use h2::server::{Connection, Handshake, SendResponse};
-use h2::{Reason, RecvStream};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use h2::{Reason, RecvStream, SendStream};
 
 use crate::answer::Answer;
-use crate::framer::Request;
+use crate::events::{self, Part};
+use crate::framer::{Request, Route};
+use crate::grpc::{self, Call, Talk};
 use crate::model::RequestId;
+use crate::multiplexed::Multiplexed;
+use crate::pipe::Pipe;
 
 /// Requests that a client may have under way on one connection.
 const MOST_STREAMS: u32 = 1_000;
@@ -29,26 +30,33 @@ const MOST_STREAMS: u32 = 1_000;
 pub(crate) struct Streams {
     pipe: Pipe,
     state: State,
+    /// Calls of gRPC are answered as such; else all is HTTP.
+    is_grpc: bool,
     /// Requests whose bodies are not whole.
     coming: Vec<Coming>,
+    /// Calls of reflection.
+    talks: Vec<Talk>,
     /// Whole requests that nobody has taken.
-    arrived: VecDeque<(Request, SendResponse<Bytes>)>,
-    /// What the request that was taken last is answered through.
-    current: Option<SendResponse<Bytes>>,
+    arrived: VecDeque<Exchange>,
+    /// The request that was taken last.
+    current: Option<(u64, Exchange)>,
     /// Requests in the model, by their numbers there.
-    under_way: HashMap<u64, UnderWay>,
+    under_way: HashMap<u64, (RequestId, Exchange)>,
 }
 
-struct UnderWay {
-    id: RequestId,
+/// A request, and what it is answered through.
+struct Exchange {
     request: Request,
     respond: SendResponse<Bytes>,
+    /// An answer that comes bit by bit, once it has begun.
+    stream: Option<SendStream<Bytes>>,
+    /// Of gRPC.
+    call: Option<Call>,
 }
 
 struct Coming {
-    request: Request,
     body: RecvStream,
-    respond: SendResponse<Bytes>,
+    exchange: Exchange,
 }
 
 enum State {
@@ -57,8 +65,112 @@ enum State {
     Over,
 }
 
+impl Exchange {
+    /// A client that has reset its stream gets nothing.
+    fn answer(&mut self, answer: &Answer, request: Request, number: u64) {
+        if let Some(call) = &self.call {
+            return call.answer(&mut self.respond, request, answer.is_ok(), number);
+        }
+        let body = if request.head_only { Bytes::new() } else { answer.body() };
+        // Both fail only where the client is gone.
+        if let Ok(mut stream) = self.respond.send_response(answer.head(), body.is_empty())
+            && !body.is_empty()
+        {
+            let _ = stream.send_data(body, true);
+        }
+    }
+
+    fn part(&mut self, part: Part) {
+        if let Some(call) = &self.call {
+            return call.part(&mut self.respond, &mut self.stream, part);
+        }
+        if part.nth == 0 {
+            self.stream = self.respond.send_response(events::head(), false).ok();
+        }
+        if let Some(stream) = &mut self.stream {
+            // Fails only where the client is gone.
+            let _ = stream.send_data(part.event(), part.is_last);
+        }
+    }
+
+    fn is_given_up(&mut self) -> bool {
+        let cx = &mut Context::from_waker(Waker::noop());
+        match &mut self.stream {
+            Some(stream) => stream.poll_reset(cx).is_ready(),
+            None => self.respond.poll_reset(cx).is_ready(),
+        }
+    }
+}
+
+impl Multiplexed for Streams {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.pipe.give(bytes);
+        self.poll();
+    }
+
+    fn next(&mut self) -> Option<Request> {
+        let exchange = self.arrived.pop_front()?;
+        let request = exchange.request;
+        self.current = Some((0, exchange));
+        Some(request)
+    }
+
+    fn keep(&mut self, number: u64, id: RequestId, request: Request) {
+        if let Some((_, exchange)) = self.current.take() {
+            self.under_way.insert(number, (id, Exchange { request, ..exchange }));
+        }
+    }
+
+    fn take(&mut self, number: u64) -> Option<Request> {
+        let (_, exchange) = self.under_way.remove(&number)?;
+        let request = exchange.request;
+        self.current = Some((number, exchange));
+        Some(request)
+    }
+
+    fn is_given_up(&mut self, number: u64) -> bool {
+        self.under_way.get_mut(&number).is_some_and(|(_, exchange)| exchange.is_given_up())
+    }
+
+    fn answer(&mut self, answer: &Answer, request: Request) {
+        let Some((number, mut exchange)) = self.current.take() else { return };
+        exchange.answer(answer, request, number);
+        self.poll();
+    }
+
+    fn part(&mut self, part: Part) {
+        if let Some((_, exchange)) = self.under_way.get_mut(&part.request) {
+            exchange.part(part);
+        }
+        if part.is_last {
+            self.under_way.remove(&part.request);
+        }
+        self.poll();
+    }
+
+    fn reset(&mut self) -> bool {
+        if let Some((_, mut exchange)) = self.current.take() {
+            exchange.respond.send_reset(Reason::INTERNAL_ERROR);
+        }
+        self.poll();
+        false
+    }
+
+    fn output(&mut self) -> Vec<u8> {
+        self.pipe.written()
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    fn in_flight(&self) -> Vec<RequestId> {
+        self.under_way.values().map(|(id, _)| *id).collect()
+    }
+}
+
 impl Streams {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(is_grpc: bool) -> Self {
         let pipe = Pipe::default();
         let mut builder = h2::server::Builder::new();
         builder.max_concurrent_streams(MOST_STREAMS);
@@ -66,81 +178,13 @@ impl Streams {
         Self {
             pipe,
             state: State::Handshake(Box::new(handshake)),
+            is_grpc,
             coming: Vec::new(),
+            talks: Vec::new(),
             arrived: VecDeque::new(),
             current: None,
             under_way: HashMap::new(),
         }
-    }
-
-    /// Bytes that the client has sent.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        self.pipe.with(|ends| ends.received.extend(bytes));
-        self.poll();
-    }
-
-    /// The next whole request: [`keep`](Self::keep) or [`answer`](Self::answer) it before the next.
-    pub(crate) fn next(&mut self) -> Option<Request> {
-        let (request, respond) = self.arrived.pop_front()?;
-        self.current = Some(respond);
-        Some(request)
-    }
-
-    /// The current request is in the model, by this number.
-    pub(crate) fn keep(&mut self, number: u64, id: RequestId, request: Request) {
-        if let Some(respond) = self.current.take() {
-            self.under_way.insert(number, UnderWay { id, request, respond });
-        }
-    }
-
-    /// Whether the client has reset the stream of a request in the model.
-    pub(crate) fn is_given_up(&mut self, number: u64) -> bool {
-        let cx = &mut Context::from_waker(Waker::noop());
-        let of = self.under_way.get_mut(&number);
-        of.is_some_and(|of| of.respond.poll_reset(cx).is_ready())
-    }
-
-    /// Takes a request out of the model: it is the current one.
-    pub(crate) fn take(&mut self, number: u64) -> Option<Request> {
-        let UnderWay { request, respond, .. } = self.under_way.remove(&number)?;
-        self.current = Some(respond);
-        Some(request)
-    }
-
-    /// Answers the current request. A client that has reset its stream gets nothing.
-    pub(crate) fn answer(&mut self, answer: &Answer, request: Request) {
-        let Some(mut respond) = self.current.take() else { return };
-        let body = if request.head_only { Bytes::new() } else { answer.body() };
-        // Both fail only where the client is gone.
-        if let Ok(mut stream) = respond.send_response(answer.head(), body.is_empty())
-            && !body.is_empty()
-        {
-            let _ = stream.send_data(body, true);
-        }
-        self.poll();
-    }
-
-    /// Resets the stream of the current request.
-    pub(crate) fn reset(&mut self) {
-        if let Some(mut respond) = self.current.take() {
-            respond.send_reset(Reason::INTERNAL_ERROR);
-        }
-        self.poll();
-    }
-
-    /// What is to be sent; empty if there is nothing.
-    pub(crate) fn output(&mut self) -> Vec<u8> {
-        self.pipe.with(|ends| std::mem::take(&mut ends.to_send))
-    }
-
-    /// The connection has failed, or the client has ended it. There may be output left.
-    pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
-    }
-
-    /// The requests in the model.
-    pub(crate) fn in_flight(&self) -> impl Iterator<Item = RequestId> + '_ {
-        self.under_way.values().map(|of| of.id)
     }
 
     fn poll(&mut self) {
@@ -167,8 +211,20 @@ impl Streams {
                     Poll::Pending => return,
                     Poll::Ready(Some(Ok((head, respond)))) => {
                         let (head, body) = head.into_parts();
-                        let request = Request::of_stream(head.method.as_str(), head.uri.path());
-                        self.coming.push(Coming { request, body, respond });
+                        let path = head.uri.path();
+                        let is_call = self.is_grpc && grpc::is_call(&head);
+                        if is_call && Talk::is_at(path) {
+                            self.talks.extend(Talk::begin(body, respond));
+                            continue;
+                        }
+                        let mut request = Request::of_stream(head.method.as_str(), path);
+                        if self.is_grpc && request.route == Route::Scenario {
+                            // The scenario is for calls.
+                            request.route = Route::Unknown;
+                        }
+                        let call = is_call.then(|| Call::new(path));
+                        let exchange = Exchange { request, respond, stream: None, call };
+                        self.coming.push(Coming { body, exchange });
                     }
                     Poll::Ready(Some(Err(_)) | None) => self.state = State::Over,
                 },
@@ -176,26 +232,37 @@ impl Streams {
         }
     }
 
-    /// Reads what has come of bodies and throws it away. True if there was something.
+    /// Reads what has come of bodies, and throws it away unless it is a call's. True if there was something.
     fn read_bodies(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut any, mut i) = (false, 0);
         while i < self.coming.len() {
-            let body = &mut self.coming[i].body;
+            let Coming { body, exchange } = &mut self.coming[i];
             match body.poll_data(cx) {
                 Poll::Pending => i += 1,
                 Poll::Ready(Some(Ok(piece))) => {
                     // Fails only where the stream is gone, which the next poll tells.
                     let _ = body.flow_control().release_capacity(piece.len());
+                    if let Some(call) = &mut exchange.call {
+                        call.take(&piece);
+                    }
                     any = true;
                 }
                 // Reset amid its body: no request.
                 Poll::Ready(Some(Err(_))) => drop(self.coming.remove(i)),
                 Poll::Ready(None) => {
-                    let Coming { request, respond, .. } = self.coming.remove(i);
-                    self.arrived.push_back((request, respond));
+                    let Coming { mut exchange, .. } = self.coming.remove(i);
+                    if let Some(call) = &mut exchange.call {
+                        exchange.request = call.finish();
+                    }
+                    self.arrived.push_back(exchange);
                 }
             }
         }
+        self.talks.retain_mut(|talk| {
+            let (has_come, is_over) = talk.go_on(cx);
+            any |= has_come;
+            !is_over
+        });
         any
     }
 }
@@ -203,52 +270,5 @@ impl Streams {
 impl std::fmt::Debug for Streams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Streams").field("under_way", &self.under_way.len()).finish_non_exhaustive()
-    }
-}
-
-/// The memory that the protocol takes for its socket.
-#[derive(Clone, Debug, Default)]
-struct Pipe(Arc<Mutex<Ends>>);
-
-#[derive(Debug, Default)]
-struct Ends {
-    received: VecDeque<u8>,
-    to_send: Vec<u8>,
-}
-
-impl Pipe {
-    /// One thread uses it: the lock is free and only makes the server sendable.
-    fn with<T>(&self, f: impl FnOnce(&mut Ends) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl AsyncRead for Pipe {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.with(|ends| {
-            let (first, _) = ends.received.as_slices();
-            let count = first.len().min(buf.remaining());
-            if count == 0 {
-                return Poll::Pending;
-            }
-            buf.put_slice(&first[..count]);
-            ends.received.drain(..count);
-            Poll::Ready(Ok(()))
-        })
-    }
-}
-
-impl AsyncWrite for Pipe {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.with(|ends| ends.to_send.extend_from_slice(bytes));
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }

@@ -5,6 +5,8 @@
 pub struct Summary {
     /// Requests that got the scenario (`/healthy` and `/_lab/` do not count).
     pub requests: u64,
+    /// Of these, the most that were there at once, abandoned ones included.
+    pub requests_peak: u64,
     /// Of these, how many were served to the end, abandoned ones included.
     pub served: u64,
     /// Of these, how many were abandoned: the client closed before the answer.

@@ -8,7 +8,7 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::{LabError, Tls};
+use crate::{LabError, Protocol, Tls};
 
 /// TLS settings, and the certificate as PEM if it was made here.
 pub(crate) struct TlsSetup {
@@ -18,7 +18,7 @@ pub(crate) struct TlsSetup {
 
 impl TlsSetup {
     /// `address` is what a self-signed certificate shall name beside the loopback.
-    pub(crate) fn new(tls: &Tls, address: IpAddr, is_http2: bool) -> Result<Self, LabError> {
+    pub(crate) fn new(tls: &Tls, address: IpAddr, protocol: Protocol) -> Result<Self, LabError> {
         let (chain, key, certificate_pem) = match tls {
             Tls::SelfSigned => self_signed(address)?,
             Tls::Files { certificates, key } => (read_chain(certificates)?, read_key(key)?, None),
@@ -30,7 +30,10 @@ impl TlsSetup {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(fail)?;
-        config.alpn_protocols = vec![if is_http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
+        config.alpn_protocols = vec![match protocol {
+            Protocol::Http1 | Protocol::WebSocket => b"http/1.1".to_vec(),
+            Protocol::Http2 | Protocol::Grpc => b"h2".to_vec(),
+        }];
         Ok(Self { config: Arc::new(config), certificate_pem })
     }
 }

@@ -11,7 +11,7 @@ use crate::fault::Ending;
 
 /// The first line of a truth log. Times are ns since the server was bound; see [`TruthRow`].
 pub const TRUTH_HEADER: &str =
-    "request,connection,arrived_ns,slot_ns,baseline_ns,answered_ns,clock_ns,abandoned,ending";
+    "request,connection,arrived_ns,slot_ns,baseline_ns,answered_ns,clock_ns,abandoned,ending,events_ns";
 
 /// A block is handed to the writer when it holds this many rows: more than a stall of a second holds back at
 /// 1,000/s, so that no hand-over falls into their release.
@@ -22,7 +22,7 @@ const BLOCK_AGE_NS: u64 = 200_000_000;
 const BLOCKS: usize = 32;
 
 /// One served request. All times are ns since the server was bound, but for `baseline_ns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthRow {
     /// Counted from 0 in order of arrival, probes included. Rows are in order of answering.
     pub request: u64,
@@ -44,6 +44,9 @@ pub struct TruthRow {
     pub abandoned: bool,
     /// How it ended: 0 answered with 200, 1 with 500, 2 reset.
     pub ending: Ending,
+    /// Just before each event of an answer that came bit by bit was handed to the kernel, separated by spaces; `answered_ns`
+    /// is that of the last one. Empty for whole answers.
+    pub events_ns: Vec<u64>,
 }
 
 impl TruthRow {
@@ -55,6 +58,11 @@ impl TruthRow {
     /// What the server took in all, in ns: no client can measure less.
     pub fn response_ns(&self) -> u64 {
         self.answered_ns - self.arrived_ns
+    }
+
+    /// What it took to the first event, or to the answer if that was a whole one, in ns.
+    pub fn first_ns(&self) -> u64 {
+        self.events_ns.first().map_or(self.response_ns(), |ns| ns - self.arrived_ns)
     }
 }
 
@@ -101,8 +109,10 @@ fn parse_row(line: &str) -> Option<TruthRow> {
             _ => return None,
         },
         ending: Ending::from_code(next()?)?,
+        events_ns: next()?.split_terminator(' ').map(|ns| ns.parse().ok()).collect::<Option<_>>()?,
     };
-    (fields.next().is_none() && row.answered_ns >= row.arrived_ns).then_some(row)
+    let times = [row.arrived_ns].into_iter().chain(row.events_ns.iter().copied()).chain([row.answered_ns]);
+    (fields.next().is_none() && times.is_sorted()).then_some(row)
 }
 
 /// The event loop's end: collects rows into blocks, which a thread of its own formats and writes.
@@ -141,8 +151,8 @@ impl TruthLog {
         Ok(Self { block: Vec::with_capacity(BLOCK_ROWS), since_ns: None, full, empty, lost: 0, writer })
     }
 
-    pub(crate) fn append(&mut self, now_ns: u64, row: &TruthRow) {
-        self.block.push(*row);
+    pub(crate) fn append(&mut self, now_ns: u64, row: TruthRow) {
+        self.block.push(row);
         self.since_ns.get_or_insert(now_ns);
         if self.block.len() >= BLOCK_ROWS {
             self.flush();
@@ -218,7 +228,11 @@ fn format_row(text: &mut Vec<u8>, row: &TruthRow) {
     if let Some(clock_ns) = row.clock_ns {
         let _ = write!(text, "{clock_ns}");
     }
-    let _ = writeln!(text, ",{},{}", u8::from(row.abandoned), row.ending.code());
+    let _ = write!(text, ",{},{},", u8::from(row.abandoned), row.ending.code());
+    for (nth, ns) in row.events_ns.iter().enumerate() {
+        let _ = write!(text, "{}{ns}", if nth == 0 { "" } else { " " });
+    }
+    text.push(b'\n');
 }
 
 #[cfg(test)]
@@ -236,6 +250,7 @@ mod tests {
             clock_ns: (request != 2).then_some(5),
             abandoned: request == 1,
             ending: if request == 3 { Ending::Reset } else { Ending::Ok },
+            events_ns: (0..request % 4).map(|nth| 10 * request + 2 + nth).collect(),
         }
     }
 
@@ -246,7 +261,7 @@ mod tests {
         let rows: Vec<_> = (0..5_000).map(row).collect();
         let mut log = TruthLog::create(path.clone()).expect("a log");
         for row in &rows {
-            log.append(row.answered_ns, row);
+            log.append(row.answered_ns, row.clone());
         }
         let account = log.finish();
         assert_eq!((account.written, account.lost, account.error), (5_000, 0, None));
@@ -274,7 +289,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_confessed() {
         let mut log = TruthLog::create("/dev/null".into()).expect("a log");
-        log.append(0, &row(0));
+        log.append(0, row(0));
         assert_eq!(log.flush_at_ns(), Some(BLOCK_AGE_NS));
         log.flush();
         assert_eq!(log.flush_at_ns(), None);

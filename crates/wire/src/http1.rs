@@ -214,6 +214,11 @@ impl Protocol for Http1 {
     }
 
     #[inline]
+    fn is_written(&self) -> bool {
+        self.unwritten == 0
+    }
+
+    #[inline]
     fn wrote(&mut self, n: usize) {
         self.unwritten -= n;
     }

@@ -163,6 +163,12 @@ pub trait Protocol: Sized {
     /// nothing.
     fn output<'a>(&'a self, requests: &'a [Self::Request]) -> [&'a [u8]; 2];
 
+    /// Nothing is to be written, as can be told at a glance. One that can't tell says false.
+    #[inline]
+    fn is_written(&self) -> bool {
+        false
+    }
+
     /// So many bytes of the output were written.
     fn wrote(&mut self, n: usize);
 

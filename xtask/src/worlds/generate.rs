@@ -150,7 +150,7 @@ fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
     for _ in 0..1 + dice.below(3) {
         let steps = 1 + dice.below(4);
         let all = (0..steps).map(|place| step(dice, place == 0, place + 1 == steps));
-        each.push(JourneySpec { steps: all.collect() });
+        each.push(JourneySpec { steps: all.collect(), ..JourneySpec::default() });
     }
     let of_step = |step: &StepSpec| 1 + usize::from(step.redirects.operations);
     let steps: usize = each.iter().flat_map(|journey| &journey.steps).map(of_step).sum();

@@ -56,7 +56,7 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
 /// Its journeys with all their steps.
 fn journeys(run: &RunDocument) -> Told {
     let said = |journey: &Journey| {
-        let JourneyPlan { name, share, under_way_max: _, cookies, steps } = journey.plan();
+        let JourneyPlan { name, share, under_way_max: _, cookies, own_connection, steps } = journey.plan();
         let steps: Vec<String> = steps
             .iter()
             .map(|StepPlan { operation, think, repeat_min, repeat_max, chance, exit, until, redirects, captures }| {
@@ -68,7 +68,7 @@ fn journeys(run: &RunDocument) -> Told {
                 )
             })
             .collect();
-        format!("{name} {share:?}, cookies {cookies}: {}", steps.join(", "))
+        format!("{name} {share:?}, cookies {cookies}, own connection {own_connection}: {}", steps.join(", "))
     };
     let all: Vec<String> = run.journeys.iter().map(said).collect();
     Told::exact(if all.is_empty() { "none".into() } else { all.join("; ") })

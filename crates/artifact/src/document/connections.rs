@@ -25,7 +25,7 @@ pub struct Connections {
     pub failed: u64,
     /// Attempts refused by the target.
     pub refused: u64,
-    /// Opened beyond the peak: connections that replaced others.
+    /// Opened beyond the peak: connections that replaced others. Of journeys' own only those of `own_again`.
     pub reconnects: u64,
     /// Usable connections that ended by the target's doing, or after an answer that closes.
     pub closed_by_target: u64,
@@ -37,6 +37,15 @@ pub struct Connections {
     /// Closed because they had been open for as long as `--connection-age` says.
     #[serde(default)]
     pub closed_by_age: u64,
+    /// Of the opened ones, those that a journey had for itself (`own-connection`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own: u64,
+    /// Of `own`, those in place of one that the journey had lost before its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own_again: u64,
+    /// Of `own`, those that were closed because their journey had ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_with_journey: u64,
     /// Requests at once on a connection, as asked for; nothing where it takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,

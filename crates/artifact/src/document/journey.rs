@@ -18,6 +18,9 @@ pub struct JourneyPlan {
     /// Each journey keeps the cookies that answers set, and sends them back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cookies: bool,
+    /// Each journey has a connection of its own to each origin, over which no other requests go.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own_connection: bool,
     /// Its steps, in order.
     pub steps: Vec<StepPlan>,
 }
@@ -90,6 +93,9 @@ pub struct Journey {
     /// Each journey keeps the cookies that answers set, and sends them back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cookies: bool,
+    /// Each journey has a connection of its own to each origin, over which no other requests go.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own_connection: bool,
     /// Where those of the measured part ended. A journey is of the measured part by its own intended time, whenever its
     /// requests are.
     pub account: JourneyAccount,
@@ -167,6 +173,7 @@ impl Journey {
             share: self.share,
             under_way_max: self.under_way_max,
             cookies: self.cookies,
+            own_connection: self.own_connection,
             steps: self.steps.iter().map(|step| step.plan.clone()).collect(),
         }
     }

@@ -51,6 +51,7 @@ impl Tally {
             share: plan.share,
             under_way_max: plan.under_way_max,
             cookies: plan.cookies,
+            own_connection: plan.own_connection,
             account: JourneyAccount {
                 scheduled,
                 completed: of.ok,

@@ -111,7 +111,7 @@ pub(crate) struct RunArgs {
 
     /// Keep this many requests of each kind of failure, with their answers and without their secrets (1 to 20)
     #[arg(long, value_name = "COUNT", help_heading = "Output", allow_hyphen_values = true,
-          value_parser = |text: &str| value::at_most(KEPT_FAILURES_MAX, "requests of each kind", text))]
+          value_parser = kept_failures)]
     pub keep_failures: Option<u32>,
 
     /// Where a trace of --traceparent is looked at, such as 'https://traces.test/{trace_id}': the slowest arrivals carry the link
@@ -180,6 +180,13 @@ impl RunArgs {
             quiet,
         }
     }
+}
+
+fn kept_failures(text: &str) -> Result<u32, String> {
+    let wrong = |why| {
+        format!("{why}; expected how many requests to keep of each kind of failure, 1 to {KEPT_FAILURES_MAX}")
+    };
+    value::at_most(KEPT_FAILURES_MAX, "requests of each kind", text).map_err(wrong)
 }
 
 fn trace_link(text: &str) -> Result<String, String> {

@@ -18,7 +18,15 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
         true => AUDIT_SCENARIOS.iter().map(|name| (*name).to_string()).collect(),
         false => args.scenarios.clone(),
     };
-    let cases = run::cases(&names, run::length(args.length)?)?;
+    let mut cases = run::cases(&names, run::length(args.length)?)?;
+    if let Some(case) = cases.iter().find(|case| !definition.can_meet(&case.scenario)) {
+        let lacks = format!("{} can't be served with the scenario {}", definition.name, case.scenario.name);
+        if !args.scenarios.is_empty() {
+            bail!("{lacks} in what it speaks: leave that scenario out");
+        }
+        output::note(format_args!("{lacks} in what it speaks: what that would tell stays open"));
+        cases.retain(|case| definition.can_meet(&case.scenario));
+    }
     let places = tools::places(&args.definitions)?;
     let found = places.find(&definition).map_err(|reason| anyhow::anyhow!("{reason}"))?;
     let processors = Processors::whole();

@@ -147,7 +147,8 @@ impl Lab<'_> {
         }
         if wanted.is_empty() {
             bail!(
-                "none of these tools can be served with these scenarios: `accept` exists over HTTP/1.1 alone"
+                "none of these tools can be served with these scenarios: `accept` exists over HTTP/1.1 alone, `errors` not \
+                 over WebSocket, and `saturation` and the like not for event streams"
             );
         }
         let lanes = Processors::divide((self.args.jobs as usize).min(wanted.len()));

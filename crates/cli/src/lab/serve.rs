@@ -7,7 +7,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::time::Duration;
 use unblink_core::time::{Nanos, SECOND_NS};
-use unblink_lab::{Baseline, ClockStart, Gate, Scenario, Server, ServerConfig, Summary, Tls};
+use unblink_lab::{
+    Baseline, ClockStart, EventStream, Gate, Protocol, Scenario, Server, ServerConfig, Summary, Tls,
+};
 use unblink_report::format;
 
 /// Serves until a signal comes.
@@ -27,8 +29,9 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
     config.json = args.answer_json;
     config.tls = tls(args)?;
-    config.http2 = args.http == Http::Two;
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    config.protocol = protocol(args);
+    config.events = events(args)?;
+    let (protocol, is_tls) = (config.protocol, config.tls.is_some());
     let server = Server::bind(config)?;
     // Before the address is told: whoever knows it may already end this.
     let stopper = server.stopper();
@@ -40,9 +43,11 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     if let Some(path) = &args.write_cert {
         output::write(path, server.certificate_pem().unwrap_or_default())?;
     }
-    let url = format!("{scheme}://{}/", server.local_addr());
+    let address = server.local_addr();
+    let url = protocol.url(&address.to_string(), is_tls);
     if args.json {
-        output::print(&format!("{}\n", serde_json::json!({ "url": url, "scenario": line })))?;
+        let first = serde_json::json!({ "url": url, "address": address.to_string(), "scenario": line });
+        output::print(&format!("{first}\n"))?;
     } else {
         let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
         let version = if args.http == Http::Two { " (HTTP/2)" } else { "" };
@@ -51,6 +56,25 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let summary = server.run()?;
     print_summary(&summary, args)?;
     Ok(exit::OK)
+}
+
+fn protocol(args: &ServeArgs) -> Protocol {
+    match args.http {
+        _ if args.grpc => Protocol::Grpc,
+        _ if args.ws => Protocol::WebSocket,
+        Http::One => Protocol::Http1,
+        Http::Two => Protocol::Http2,
+    }
+}
+
+fn events(args: &ServeArgs) -> Result<Option<EventStream>> {
+    let gap = Duration::from_nanos(args.event_gap.0);
+    if args.events.is_none() && !args.grpc && gap != EventStream::default().gap {
+        bail!("--event-gap is the time between events, and answers come whole: add --events COUNT");
+    }
+    // Of gRPC, the method says whether its answer is a stream.
+    let count = args.events.or(args.grpc.then_some(EventStream::default().count));
+    Ok(count.map(|count| EventStream { count, gap }))
 }
 
 /// When something is to be seen, if that is not from the first request on: a run of the usual length may miss it.
@@ -105,6 +129,7 @@ fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {
     if args.json {
         let text = serde_json::json!({
             "requests": summary.requests,
+            "requests_peak": summary.requests_peak,
             "served": summary.served,
             "abandoned": summary.abandoned,
             "unserved": summary.unserved,
@@ -121,9 +146,10 @@ fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {
         output::print(&format!("{text}\n"))?;
     } else {
         output::print(&format!(
-            "\n{} requests on {} connections (at most {} at once), {} abandoned, {} malformed\n\
+            "\n{} requests (at most {} at once) on {} connections (at most {} open), {} abandoned, {} malformed\n\
              own lateness: p50 {}, p99 {}, max {}\n",
             format::count(summary.requests),
+            format::count(summary.requests_peak),
             format::count(summary.connections),
             format::count(summary.connections_peak),
             format::count(summary.abandoned),

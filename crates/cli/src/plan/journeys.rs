@@ -129,7 +129,7 @@ fn one(
             format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
     }
-    let PlannedJourney { name, share, weight, think, cookies, redirects } =
+    let PlannedJourney { name, share, weight, think, cookies, own_connection, redirects } =
         value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
@@ -152,7 +152,12 @@ fn one(
             return Err(wrong(plan, &table.inner[place], message));
         }
     }
-    Ok(Journey { name, share, cookies: cookies.then_some(so_far.origins), steps })
+    if own_connection && steps.iter().any(|step| step.request.parts.socket.is_some()) {
+        let message = "own-connection is for journeys without WebSockets, and connect opens one that is the journey's own \
+                       anyway: leave own-connection out";
+        return Err(wrong(plan, table, message));
+    }
+    Ok(Journey { name, share, cookies: cookies.then_some(so_far.origins), own_connection, steps })
 }
 
 /// Where a step stands in its journey.

@@ -182,7 +182,24 @@ fn why_unknown(name: &str, known: &Known<'_>) -> Option<String> {
     // Journeys come first: of many names only the first are said.
     let names = operations.iter().map(|operation| operation.name.clone());
     let names: Vec<String> = parts.all().chain(names).collect();
-    Some(format!("{why}; there are {}", few(&names)))
+    let near = nearest(name, &names).map(|near| format!(": did you mean {near:?}?"));
+    Some(format!("{why}{}; there are {}", near.unwrap_or_default(), few(&names)))
+}
+
+/// The name that may have been meant. A step may be named without its journey.
+fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a String> {
+    let lower = name.to_lowercase();
+    let likeness = |other: &str| {
+        let other = other.to_lowercase();
+        let step = other.rsplit(": ").next().unwrap_or_default();
+        // Of short names, one slip of the fingers is too much for that measure.
+        let is_slip = |other: &str| lower.len() > 2 && strsim::osa_distance(&lower, other) == 1;
+        let slip = if is_slip(&other) || is_slip(step) { 0.9 } else { 0.0 };
+        strsim::jaro_winkler(&lower, &other).max(strsim::jaro_winkler(&lower, step)).max(slip)
+    };
+    let all = names.iter().map(|other| (likeness(other), other));
+    let near = all.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    near.filter(|(likeness, _)| *likeness > 0.8).map(|(_, near)| near)
 }
 
 /// Refuses what no run of this plan can tell, before anything is sent for it.

@@ -1,6 +1,7 @@
 //! The misbehaving server as a process of its own.
 
 use super::{Place, Started};
+use rustix::process::{Pid, Signal};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
@@ -22,6 +23,12 @@ impl Lab {
         let first: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let url = first["url"].as_str().expect("a URL").to_string();
         Lab { child, url }
+    }
+
+    /// Ends it, after which its truth log is whole.
+    pub(crate) fn stop(&mut self) {
+        rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM).expect("it runs");
+        self.child.wait().expect("it ends");
     }
 
     /// The port that it was given.

@@ -7,6 +7,7 @@
 use super::arena::{List, NONE};
 use super::landing::Bound;
 use super::{Actions, Dispatch, Policy, Retry, TIMEOUTS_PER_CALL_MAX};
+use crate::arrival::Arrival;
 use crate::code::Code;
 use crate::load::Load;
 use crate::origins::Own;
@@ -60,7 +61,8 @@ pub(super) struct Retrying {
     may_repeat: Vec<bool>,
     /// Those whose time has not come, of all lanes.
     ahead: BinaryHeap<Reverse<Again>>,
-    /// Those whose time has come, by origin, in that order.
+    /// Those whose time has come, by line, in that order: by origin, and behind these in the same way those of journeys with
+    /// connections of their own.
     ready: Vec<VecDeque<Again>>,
     /// How many wait in either.
     waiting: usize,
@@ -75,6 +77,7 @@ pub(super) struct Retrying {
 impl Retrying {
     pub(super) fn new(policy: &Policy) -> Option<Retrying> {
         let retry = policy.retry.clone()?;
+        let lines = policy.origins.count() * if policy.own.is_some() { 2 } else { 1 };
         Some(Retrying {
             // A connection of a journey's own is what the steps before have made of it: none can be tried again.
             may_repeat: (0..)
@@ -84,7 +87,7 @@ impl Retrying {
                 })
                 .collect(),
             ahead: BinaryHeap::with_capacity(WAITING_MAX),
-            ready: (0..policy.origins.count()).map(|_| VecDeque::with_capacity(WAITING_MAX)).collect(),
+            ready: (0..lines).map(|_| VecDeque::with_capacity(WAITING_MAX)).collect(),
             waiting: 0,
             timed: List::EMPTY,
             arrivals: 0,
@@ -99,11 +102,11 @@ impl Retrying {
     }
 
     /// Those whose time has come go to their lanes.
-    pub(super) fn release(&mut self, until: Instant, origin_of: impl Fn(u32) -> usize) {
+    pub(super) fn release(&mut self, until: Instant, line_of: impl Fn(&Arrival) -> usize) {
         while let Some(Reverse(again)) = self.ahead.peek().copied().filter(|Reverse(again)| again.at <= until)
         {
             self.ahead.pop();
-            self.ready[origin_of(again.flight.arrival.operation)].push_back(again);
+            self.ready[line_of(&again.flight.arrival)].push_back(again);
         }
     }
 
@@ -112,13 +115,13 @@ impl Retrying {
         self.ahead.peek().map(|Reverse(again)| again.at)
     }
 
-    /// The one of a lane that may be sent and has waited for longest.
-    pub(super) fn first_ready(&self, origin: usize) -> Option<&Again> {
-        self.ready[origin].front()
+    /// The one of a line that may be sent and has waited for longest.
+    pub(super) fn first_ready(&self, line: usize) -> Option<&Again> {
+        self.ready[line].front()
     }
 
-    pub(super) fn pop_ready(&mut self, origin: usize) -> Option<Flight> {
-        let Again { at, mut flight } = self.ready[origin].pop_front()?;
+    pub(super) fn pop_ready(&mut self, line: usize) -> Option<Flight> {
+        let Again { at, mut flight } = self.ready[line].pop_front()?;
         self.waiting -= 1;
         // Before it nobody could have sent.
         flight.ready = at;
@@ -133,8 +136,8 @@ impl Retrying {
     }
 
     #[inline]
-    pub(super) fn ready_of(&self, origin: usize) -> u64 {
-        self.ready[origin].len() as u64
+    pub(super) fn ready_of(&self, line: usize) -> u64 {
+        self.ready[line].len() as u64
     }
 
     /// Everybody who waits, in no order.

@@ -54,13 +54,19 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
     /// The place of a new entry: the one that became free last, or else the lowest that was never taken.
     #[inline]
     pub(super) fn take(&mut self, value: T) -> u32 {
+        self.take_by(|| value)
+    }
+
+    /// The same of a value that is made where it will lie.
+    #[inline(always)]
+    pub(super) fn take_by(&mut self, value: impl FnOnce() -> T) -> u32 {
         let Some(entry) = self.entries.get_mut(self.free as usize) else {
             let links = [Links { prev: NONE, next: NONE }; LISTS];
-            self.entries.push(Entry { generation: 0, is_taken: true, links, value });
+            self.entries.push(Entry { generation: 0, is_taken: true, links, value: value() });
             return self.entries.len() as u32 - 1;
         };
         entry.is_taken = true;
-        entry.value = value;
+        entry.value = value();
         std::mem::replace(&mut self.free, entry.links[0].next)
     }
 

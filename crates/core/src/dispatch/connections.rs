@@ -1,11 +1,16 @@
 //! The connections of a worker to one origin: which have room, which are being opened, and how many there may be.
 
+mod aging;
+mod own;
+
 use super::arena::{Arena, List, NONE};
 use super::fullness::Fullness;
 use super::spread::{Carried, Spread};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
+use own::OwnConnections;
+pub(super) use own::Whose;
 use std::num::NonZeroU16;
 
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
@@ -33,7 +38,7 @@ pub(super) struct Connection {
     pub(super) reused: bool,
     /// So many requests it takes at once: none while it is not open, or once it is retired.
     room: u32,
-    /// So many it takes once it is open.
+    /// So many it takes once it is open; one of a journey's own takes them from none but its journey, and has no room for others.
     room_when_open: u32,
     /// It ends with its last request.
     pub(super) is_retired: bool,
@@ -41,6 +46,8 @@ pub(super) struct Connection {
     pub(super) is_aged: bool,
     /// It has grown too old then.
     aged_from: Instant,
+    /// Whose requests it carries.
+    pub(super) whose: Whose,
     /// While it is being opened: nobody waits for it, it takes the place of one that has grown too old.
     pub(super) is_owed: bool,
     /// Its requests, in the order in which they were bound to it.
@@ -48,7 +55,7 @@ pub(super) struct Connection {
     /// Of these, the ones that were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
-    /// The place of the journey that it belongs to, if it is one's own.
+    /// In a lane of WebSockets: the place of the journey that it belongs to.
     pub(super) owner: Option<NonZeroU16>,
 }
 
@@ -71,8 +78,8 @@ pub(super) struct Connections {
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
-    /// Each belongs to a journey.
-    are_own: bool,
+    /// Each is the WebSocket of a journey.
+    are_sockets: bool,
     /// Requests that one connection takes at once, at the most.
     places: u32,
     pub(super) open: u32,
@@ -103,16 +110,19 @@ pub(super) struct Connections {
     /// This machine had no port or descriptor: no attempt before then.
     pub(super) blocked_until: Option<Instant>,
     pub(super) fullness: Fullness,
+    pub(super) own: OwnConnections,
     /// What those have carried that have ended.
     spread: Spread,
 }
 
 impl Connections {
     pub(super) fn new(policy: &Policy, origin: u8) -> Connections {
-        let are_own = policy.origins.is_own(usize::from(origin));
+        let are_sockets = policy.origins.is_own(usize::from(origin));
         let (max, owed, grows) = match policy.pool {
-            Pool::Auto { max } | Pool::Fixed { n: max } if are_own => (max, 0, false),
+            Pool::Auto { max } | Pool::Fixed { n: max } if are_sockets => (max, 0, false),
             Pool::Auto { max } => (max, 0, true),
+            // Those of journeys are opened when they are needed, and need places that others would have taken.
+            Pool::Fixed { n } if policy.own.is_some() => (n, 0, true),
             Pool::Fixed { n } => (n, n, false),
         };
         Connections {
@@ -120,7 +130,7 @@ impl Connections {
             conns: Arena::new(max as usize),
             max,
             grows,
-            are_own,
+            are_sockets,
             places: policy.room.places,
             open: 0,
             open_peak: 0,
@@ -130,7 +140,7 @@ impl Connections {
             roomy: 0,
             room_from: Instant(0),
             owed,
-            age_max: policy.connection_age.filter(|_| !are_own),
+            age_max: policy.connection_age.filter(|_| !are_sockets),
             by_age: List::EMPTY,
             share: policy.share,
             has_started: false,
@@ -140,6 +150,7 @@ impl Connections {
             unaccepted_since: None,
             blocked_until: None,
             fullness: Fullness::default(),
+            own: OwnConnections::new(policy.own),
             spread: Spread::default(),
         }
     }
@@ -192,9 +203,10 @@ impl Connections {
         Some(self.with_room[self.least].head)
     }
 
-    pub(super) fn begin_opening(&mut self, owner: Option<NonZeroU16>, now: Instant) -> ConnId {
-        let is_owed = self.owed > 0 && now >= self.owed_from;
+    pub(super) fn begin_opening(&mut self, whose: Whose, owner: Option<NonZeroU16>, now: Instant) -> ConnId {
+        let is_owed = whose == Whose::Everybody && self.owed > 0 && now >= self.owed_from;
         self.owed -= u32::from(is_owed);
+        self.own.opening += u32::from(whose != Whose::Everybody);
         let slot = self.conns.take(Connection {
             is_open: false,
             since: now,
@@ -205,6 +217,7 @@ impl Connections {
             is_retired: false,
             is_aged: false,
             aged_from: Instant(u64::MAX),
+            whose,
             is_owed,
             flights: List::EMPTY,
             abandoned: 0,
@@ -220,8 +233,15 @@ impl Connections {
     pub(super) fn opened(&mut self, slot: u32, now: Instant) {
         self.conns.unlink(&mut self.opening, slot);
         self.open += 1;
-        let room = self.conns[slot].room_when_open;
-        self.change(slot, now, |conn| (conn.is_open, conn.room, conn.rested_from) = (true, room, now));
+        match self.conns[slot].whose {
+            Whose::Everybody => {
+                let room = self.conns[slot].room_when_open;
+                self.change(slot, now, |conn| {
+                    (conn.is_open, conn.room, conn.rested_from) = (true, room, now)
+                });
+            }
+            _ => self.opened_own(slot, now),
+        }
         self.opening_max = self.opening_max.saturating_add(1);
         self.unaccepted_since = (self.opening.len > 0).then_some(now);
         self.open_peak = self.open_peak.max(self.open);
@@ -230,47 +250,10 @@ impl Connections {
         }
     }
 
-    fn grows_old(&mut self, slot: u32, at: Instant) {
-        self.conns[slot].aged_from = at;
-        self.conns.push_back(&mut self.by_age, slot);
-    }
-
     /// The load begins: what is not open by now is opened when it is needed.
     pub(super) fn start(&mut self) {
         self.owed = 0;
         self.has_started = true;
-    }
-
-    /// From the first look at the clock after the start connections grow old. Of those that are open then the first ends
-    /// after a small share of the age and the last one after all of it: opened together, they would be opened anew
-    /// together for ever.
-    pub(super) fn begin_aging(&mut self, now: Instant) {
-        let Some(age) = self.age_max.filter(|_| self.has_started && !self.are_aging) else { return };
-        self.are_aging = true;
-        let all = u128::from(self.open) * u128::from(self.share.of);
-        let mut before = 0;
-        for slot in 0..self.conns.len() {
-            if !self.conns.is_taken(slot) || !self.conns[slot].is_open {
-                continue;
-            }
-            let place = before * u128::from(self.share.of) + u128::from(self.share.first) + 1;
-            before += 1;
-            self.grows_old(slot, now + Nanos((u128::from(age.0) * place / all) as u64));
-        }
-    }
-
-    /// The connection that grows too old next, and when.
-    pub(super) fn first_to_age(&self) -> Option<(u32, Instant)> {
-        let slot = self.by_age.head;
-        (slot != NONE).then(|| (slot, self.conns[slot].aged_from))
-    }
-
-    /// It has grown too old.
-    pub(super) fn age(&mut self, slot: u32, now: Instant) {
-        self.conns.unlink(&mut self.by_age, slot);
-        self.conns[slot].aged_from = Instant(u64::MAX);
-        self.conns[slot].is_aged = !self.conns[slot].is_retired;
-        self.retire(slot, now);
     }
 
     /// An attempt has come to nothing.
@@ -279,6 +262,7 @@ impl Connections {
             self.owed += 1;
             self.owed_from = now + OWED_PAUSE;
         }
+        self.own.opening -= u32::from(self.conns[slot].whose != Whose::Everybody);
         self.conns.unlink(&mut self.opening, slot);
         self.conns.release(slot);
     }
@@ -289,6 +273,7 @@ impl Connections {
         if self.conns[slot].aged_from != Instant(u64::MAX) {
             self.conns.unlink(&mut self.by_age, slot);
         }
+        self.end_own(slot);
         // A pool that is fixed stays as large as it is.
         self.owed += u32::from(self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
@@ -299,7 +284,9 @@ impl Connections {
     /// It takes so many requests at once from now on, as far as that many were asked for.
     pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
         let room = room.min(self.places);
-        if !self.conns[slot].is_open {
+        if self.conns[slot].whose != Whose::Everybody {
+            self.set_own_room(slot, room, now);
+        } else if !self.conns[slot].is_open {
             self.conns[slot].room_when_open = room;
         } else if !self.conns[slot].is_retired {
             self.change(slot, now, |conn| conn.room = room);
@@ -312,7 +299,7 @@ impl Connections {
     }
 
     /// Puts a flight on a connection with room.
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn take_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
         let conn = &mut self.conns[slot];
         let load = conn.flights.len;
@@ -327,7 +314,7 @@ impl Connections {
     }
 
     /// Takes a flight off a connection, which may be used again now.
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn free_place<T>(
         &mut self,
         slot: u32,
@@ -401,7 +388,7 @@ impl Connections {
     /// Requests that the connections being opened will take.
     #[inline]
     fn places_ahead(&self) -> u64 {
-        u64::from(self.opening.len) * u64::from(self.places)
+        u64::from(self.opening.len - self.own.opening) * u64::from(self.places)
     }
 
     /// Attempts vanish: fewer at once.
@@ -424,15 +411,20 @@ impl Connections {
     }
 
     #[inline]
-    pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
+    fn is_at_limit(&self) -> bool {
         // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
         // more of them waiting.
         let in_use = self.total() >= self.max && self.open >= self.opening.len;
-        let at_limit = in_use || self.blocked_until.is_some();
+        in_use || self.blocked_until.is_some()
+    }
+
+    #[inline]
+    pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
+        let at_limit = self.is_at_limit();
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
-        let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
-        let is_short = if self.are_own { waiting > 0 } else { self.roomy == 0 && !all_served };
+        let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
+        let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
         self.fullness.note(now, self.open >= self.max, at_limit && is_short);
     }
 

@@ -2,6 +2,7 @@
 
 use super::Retry;
 use crate::failure::FailureKind;
+use crate::journey::OwnJourneys;
 use crate::origins::{ORIGINS_MAX, Origins};
 use crate::record::{Answer, Events};
 use crate::share::Share;
@@ -125,7 +126,9 @@ pub type Actions = Vec<Action>;
 /// The size of an [`Actions`] buffer that never has to grow.
 pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + super::OPENS_PER_TICK_MAX
+    + super::OPENS_PER_TICK_MAX
     + 2 * super::TIMEOUTS_PER_CALL_MAX
+    + super::LEFT_PER_CALL_MAX * ORIGINS_MAX
     + ORIGINS_MAX * (2 * super::IDLE_CLOSED_PER_TICK_MAX + super::TIMEOUTS_PER_CALL_MAX)
     + 4;
 
@@ -164,6 +167,8 @@ impl Room {
 pub struct Policy {
     /// Connections to each origin.
     pub pool: Pool,
+    /// The journeys that have connections of their own, if there are any. A fixed pool is then opened as it is needed.
+    pub own: Option<OwnJourneys>,
     /// Where each operation goes.
     pub origins: Origins,
     /// What one connection takes at once.

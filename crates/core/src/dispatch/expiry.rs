@@ -31,8 +31,8 @@ impl<L: Load> Dispatch<L> {
         out: &mut Actions,
         rec: &mut Recorder,
     ) {
-        if self.lanes[origin].own.is_some() {
-            return self.expire_own(origin, now, out, rec);
+        if self.lanes[origin].sockets.is_some() {
+            return self.expire_sockets(origin, now, out, rec);
         }
         let connections = &mut self.lanes[origin].connections;
         for _ in 0..TIMEOUTS_PER_CALL_MAX {

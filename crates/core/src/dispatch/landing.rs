@@ -16,6 +16,8 @@ use crate::time::Instant;
 pub(super) struct Bound {
     origin: u8,
     conn: u32,
+    /// The list that it is on.
+    list: u8,
     /// It has ended for the load and the record, and keeps its place on the connection.
     is_abandoned: bool,
     /// Its attempt may be given up, and is on the list of those.
@@ -60,19 +62,46 @@ impl<L: Load> Dispatch<L> {
     /// `flight` is under way on `conn`.
     #[inline]
     pub(super) fn take_off(&mut self, flight: &Flight, origin: usize, conn: u32) -> FlightId {
-        let bound =
-            Bound { origin: origin as u8, conn, is_abandoned: false, is_timed: false, flight: *flight };
-        let slot = self.flights.take(bound);
+        let list = self.lanes[origin].round(flight.repeats);
+        let slot = self.list_flight(flight, origin, conn, list);
+        self.lanes[origin].connections.take_place(conn, &mut self.flights, slot);
+        FlightId { slot, generation: self.flights.generation(slot) }
+    }
+
+    /// The same on a connection of its journey's own, which it `waited` for.
+    pub(super) fn take_off_alone(
+        &mut self,
+        flight: &Flight,
+        origin: usize,
+        conn: u32,
+        waited: bool,
+    ) -> FlightId {
+        let lane = &self.lanes[origin];
+        let list = if waited { lane.waited() } else { lane.round(flight.repeats) };
+        let slot = self.list_flight(flight, origin, conn, list);
+        self.lanes[origin].connections.take_own_place(conn, &mut self.flights, slot);
+        FlightId { slot, generation: self.flights.generation(slot) }
+    }
+
+    #[inline(always)] // a flight is large
+    fn list_flight(&mut self, flight: &Flight, origin: usize, conn: u32, list: u8) -> u32 {
+        let slot = self.flights.take_by(|| Bound {
+            origin: origin as u8,
+            conn,
+            list,
+            is_abandoned: false,
+            is_timed: false,
+            flight: *flight,
+        });
         // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
         // short. Later attempts have lists of their own.
-        let (in_flight, connections) = self.lanes[origin].round(flight.repeats);
+        let (in_flight, _) = self.lanes[origin].list(list);
         let mut prev = in_flight.tail;
         while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
             prev = self.flights.prev(in_flight, prev);
         }
         self.flights.insert_after(in_flight, prev, slot);
-        connections.take_place(conn, &mut self.flights, slot);
-        FlightId { slot, generation: self.flights.generation(slot) }
+        slot
     }
 
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
@@ -224,9 +253,9 @@ impl<L: Load> Dispatch<L> {
     /// Nobody waits for the answer of this flight any more.
     pub(super) fn let_go(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.forget_attempt(slot);
-        let Bound { origin, conn, flight, .. } = self.flights[slot];
+        let Bound { origin, conn, list, .. } = self.flights[slot];
         let origin = usize::from(origin);
-        let (in_flight, connections) = self.lanes[origin].round(flight.repeats);
+        let (in_flight, connections) = self.lanes[origin].list(list);
         self.flights.unlink(in_flight, slot);
         self.flights[slot].is_abandoned = true;
         connections.at_mut(conn).abandoned += 1;
@@ -293,7 +322,10 @@ impl<L: Load> Dispatch<L> {
     ) {
         if again && !flight.resent && !self.is_late(&flight.arrival, now) {
             let origin = self.policy.origins.of(flight.arrival.operation);
-            self.lanes[origin].resend.push_back(Flight { resent: true, ..flight });
+            let lane = &mut self.lanes[origin];
+            let own = lane.own.as_mut().filter(|_| flight.is_alone);
+            let line = own.map_or(&mut lane.resend, |own| &mut own.resend);
+            line.push_back(Flight { resent: true, ..flight });
         } else if !self.is_tried_again(&flight, RetryCause::Failed(kind), None, now, rec) {
             self.end_unanswered(&flight, conn, Some(kind), now, rec);
         }
@@ -348,8 +380,8 @@ impl<L: Load> Dispatch<L> {
     #[inline(always)]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
         self.forget_attempt(slot);
-        let Bound { origin, conn, is_abandoned, ref flight, .. } = self.flights[slot];
-        let (in_flight, connections) = self.lanes[usize::from(origin)].round(flight.repeats);
+        let Bound { origin, conn, list, is_abandoned, .. } = self.flights[slot];
+        let (in_flight, connections) = self.lanes[usize::from(origin)].list(list);
         if !is_abandoned {
             self.flights.unlink(in_flight, slot);
         }
@@ -385,7 +417,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Closes a connection whose flights were all given up.
-    fn abort(&mut self, origin: usize, slot: u32, now: Instant, out: &mut Actions) {
+    pub(super) fn abort(&mut self, origin: usize, slot: u32, now: Instant, out: &mut Actions) {
         while let Some(flight) = self.first_of(origin, slot) {
             self.land(flight, now);
         }

@@ -26,9 +26,11 @@ mod opening;
 mod overslept;
 mod own;
 mod retry;
+mod sockets;
 mod spread;
 mod taking;
 mod waiting;
+mod wake;
 
 pub use event::{
     ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event, FlightId, Grain, Loss,
@@ -59,6 +61,8 @@ const TIMEOUTS_PER_CALL_MAX: usize = 64;
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
 /// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
+/// Journeys whose own connections one call closes because they have ended.
+const LEFT_PER_CALL_MAX: usize = 64;
 /// Connections to one origin that one tick closes because they are idle, and because they are old.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 
@@ -137,7 +141,7 @@ impl<L: Load> Dispatch<L> {
         };
         for (origin, lane) in self.lanes.iter().enumerate() {
             let in_flight = lane.in_flight().iter().map(|list| u64::from(list.len)).sum();
-            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) };
+            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) + self.waiting_own(origin) };
             gauges.in_flight += levels.in_flight;
             gauges.backlog += levels.backlog;
             gauges.lanes[origin] = levels;
@@ -195,54 +199,12 @@ impl<L: Load> Dispatch<L> {
             let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
             *more_to_do |= lane.look_at(due, again, now);
         }
+        if self.policy.own.is_some() {
+            for origin in 0..self.lanes.len() {
+                self.more_to_do |= self.look_at_own(origin, now);
+            }
+        }
         rec.look_at_absences(now);
-    }
-
-    /// When a [`Event::Tick`] is due at the latest. A time that has passed means: at once.
-    pub fn next_wake(&self) -> Option<Instant> {
-        if self.finished {
-            return None;
-        }
-        if self.more_to_do {
-            return Some(Instant(0));
-        }
-        // A response time equal to the timeout is still in time.
-        let timeout = self.policy.timeout + Nanos(1);
-        let mut wake = Instant(u64::MAX);
-        let mut no_later = |at: Option<Instant>| {
-            if let Some(at) = at {
-                wake = wake.min(at);
-            }
-        };
-        no_later(self.oldest().map(|(at, _)| at + timeout));
-        if self.retrying.is_some() {
-            no_later(self.next_again());
-        }
-        for (origin, lane) in self.lanes.iter().enumerate() {
-            let Lane { connections, resend, .. } = lane;
-            no_later(connections.first_opening().map(|(_, since)| since + timeout));
-            no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
-            no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
-            no_later(self.first_own(origin).map(|intended| intended + timeout));
-            no_later(
-                connections.blocked_until.filter(|_| lane.own.as_ref().is_some_and(|own| own.waiting() > 0)),
-            );
-            no_later(connections.unneeded().map(|(_, at)| at));
-            no_later(connections.first_to_age().map(|(_, at)| at));
-            no_later(connections.owed_at().filter(|_| connections.can_open()));
-            if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
-                no_later(Some(oldest.intended + timeout));
-                no_later(connections.blocked_until);
-            }
-        }
-        if let Some(load) = &self.load {
-            if self.lanes.iter().any(|lane| lane.woke_for_due) {
-                let due = load.next_due();
-                no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
-            }
-            no_later(Some(self.drain_end(load)));
-        }
-        (wake != Instant(u64::MAX)).then_some(wake)
     }
 
     /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`. An early end is announced
@@ -256,7 +218,11 @@ impl<L: Load> Dispatch<L> {
             load.finish(now, rec);
         }
         for origin in 0..self.lanes.len() {
-            while let Some(flight) = self.take_own(origin).or_else(|| self.take_waiting(origin)) {
+            while let Some(flight) = self.take_socket(origin).or_else(|| self.take_waiting(origin)) {
+                let flight = self.with_cause(&flight, now);
+                self.end_unanswered(&flight, 0, None, now, rec);
+            }
+            while let Some(flight) = self.take_any_own(origin) {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
@@ -264,6 +230,7 @@ impl<L: Load> Dispatch<L> {
         while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
             self.end_unanswered(&flight, 0, None, now, rec);
         }
+        while self.policy.own.is_some() && !self.close_left(now, out, rec) {}
         self.finished = true;
     }
 
@@ -272,6 +239,7 @@ impl<L: Load> Dispatch<L> {
         self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
             self.expire_waiting(origin, now, rec);
+            self.expire_own(origin, now, rec);
             self.expire_opening(origin, now, out, rec);
             self.close_unneeded(origin, now, out, rec);
             self.retire_aged(origin, now, out, rec);
@@ -296,16 +264,23 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        self.close_left(now, out);
+        self.close_all_left(now, out, rec);
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
         self.take_note_of_due(until, now, rec);
         if let Some(retrying) = &mut self.retrying {
-            retrying.release(until, |operation| self.policy.origins.of(operation));
+            let Policy { origins, own, .. } = &self.policy;
+            retrying.release(until, |arrival| {
+                let is_own = own.is_some_and(|own| own.has(arrival));
+                origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
+            });
         }
+        let is_own = self.policy.own.is_some() && self.close_left(now, out, rec);
         let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
             let before = sends;
-            if !self.pump_lane(origin, &mut sends, now, out, rec) {
+            if is_own && !self.pump_own(origin, &mut sends, now, out, rec)
+                || !self.pump_lane(origin, &mut sends, now, out, rec)
+            {
                 // One that has sent nothing comes first, or others that fill each turn could shut it out.
                 self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
@@ -314,7 +289,8 @@ impl<L: Load> Dispatch<L> {
             origin = self.lane_after(origin);
         }
         let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
-        let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0) && !is_ahead();
+        let nobody_waits = |origin| self.waiting(origin) == 0 && self.waiting_own(origin) == 0;
+        let nothing_waits = || (0..self.lanes.len()).all(nobody_waits) && !is_ahead();
         if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
@@ -334,8 +310,8 @@ impl<L: Load> Dispatch<L> {
     ) -> bool {
         let blocked_until = &mut self.lanes[origin].connections.blocked_until;
         *blocked_until = blocked_until.filter(|&until| now < until);
-        if self.lanes[origin].own.is_some() {
-            return self.pump_own(origin, sends, now, out, rec);
+        if self.lanes[origin].sockets.is_some() {
+            return self.pump_sockets(origin, sends, now, out, rec);
         }
         while self.waiting(origin) > 0 {
             let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
@@ -347,7 +323,7 @@ impl<L: Load> Dispatch<L> {
             let Some(flight) = &mut next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
-                self.close_left(now, out);
+                self.close_all_left(now, out, rec);
                 continue;
             }
             self.bind(flight, origin, conn, out);
@@ -363,11 +339,11 @@ impl<L: Load> Dispatch<L> {
 
     #[inline]
     fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let Lane { connections, own, .. } = &self.lanes[origin];
+        let Lane { connections, sockets, .. } = &self.lanes[origin];
         let since = connections.at(conn).since;
         // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
-        // the first also the time before it. Of a journey's own, no other would.
-        let ready = if own.is_some() { since } else { since.min(connections.room_from) };
+        // the first also the time before it. Of a journey's WebSocket, no other would.
+        let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
         // What the plan held back was not waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
@@ -378,5 +354,10 @@ impl<L: Load> Dispatch<L> {
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
+    }
+
+    /// Lines of arrivals that the load has.
+    fn lines(&self) -> usize {
+        self.lanes.len() * if self.policy.own.is_some() { 3 } else { 1 }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Dispatch;
 use super::lane::Lane;
-use super::overslept::{OVERSLEPT_FROM, OVERSLEPT_MAX, Overslept};
 use crate::arrival::Arrival;
+use crate::journey::OwnJourneys;
 use crate::load::Load;
 use crate::record::Recorder;
 use crate::time::{Instant, Nanos};
@@ -18,44 +18,36 @@ impl<L: Load> Dispatch<L> {
     #[inline]
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
+        let mut is_any = false;
         load.advance(until, |arrival| {
-            lanes[policy.origins.of(arrival.operation)].falls_due(&arrival, now);
+            is_any = true;
+            lanes[policy.origins.of(arrival.operation)].falls_due(&arrival, policy.own, now);
             rec.due(&arrival);
         });
-        lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
+        if is_any {
+            lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
+        }
     }
 }
 
 impl Lane {
     #[inline]
-    fn falls_due(&mut self, arrival: &Arrival, now: Instant) {
-        let first = self.falling_due.map_or(arrival.intended, |stretch| stretch.first);
-        self.falling_due = Some(Overslept { first, last: arrival.intended, noticed: now });
+    fn falls_due(&mut self, arrival: &Arrival, own: Option<OwnJourneys>, now: Instant) {
+        match (&mut self.own, own) {
+            (Some(line), Some(own)) if own.has(arrival) => match arrival.starts_journey() {
+                true => line.oversleep_starts.falls_due(arrival, now),
+                false => line.oversleep_following.falls_due(arrival, now),
+            },
+            _ => self.oversleep.falls_due(arrival, now),
+        }
     }
 
-    /// Where nothing could be sent or opened nobody had to look: without room the rest is booked as waiting for a
-    /// connection, which it may be.
     #[inline]
     fn note_overslept(&mut self, now: Instant) {
-        let Some(stretch) = self.falling_due.take() else { return };
-        let is_late = self.woke_for_due && now.since(stretch.first) >= OVERSLEPT_FROM;
-        if is_late && self.overslept.len() < OVERSLEPT_MAX {
-            self.overslept.push_back(stretch);
+        self.oversleep.note(self.woke_for_due, now);
+        if let Some(own) = &mut self.own {
+            own.oversleep_starts.note(true, now);
+            own.oversleep_following.note(true, now);
         }
-    }
-
-    /// When an arrival was first seen. Asked for in order.
-    #[inline]
-    pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
-        while let Some(stretch) = self.overslept.front() {
-            if arrival.intended < stretch.first {
-                return arrival.intended;
-            }
-            if arrival.intended <= stretch.last {
-                return stretch.noticed;
-            }
-            self.overslept.pop_front();
-        }
-        arrival.intended
     }
 }

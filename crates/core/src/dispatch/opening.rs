@@ -1,7 +1,7 @@
 //! Connections: when one more is opened, and what comes of it.
 
-use super::lane::Lane;
-use super::{Action, Actions, ConnId, ConnectTimes, Dispatch, OPENS_PER_TICK_MAX};
+use super::connections::Whose;
+use super::{Action, Actions, CloseKind, ConnId, ConnectTimes, Dispatch, OPENS_PER_TICK_MAX};
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::record::{Flight, Recorder, RetryCause};
@@ -23,14 +23,15 @@ impl<L: Load> Dispatch<L> {
         let Some(slot) = connections.resolve(id) else { return };
         connections.opened(slot, now);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
-        self.own_opened(usize::from(id.origin), slot, now, out, rec);
+        self.socket_opened(usize::from(id.origin), slot, now, out, rec);
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
         let origin = usize::from(id.origin);
         let connections = &mut self.lanes[origin].connections;
         let Some(slot) = connections.resolve(id) else { return };
-        let (was_owed, owner) = (connections.at(slot).is_owed, connections.at(slot).owner);
+        let (was_owed, whose) = (connections.at(slot).is_owed, connections.at(slot).whose);
+        let owner = connections.at(slot).owner;
         connections.give_up_opening(slot, now);
         let local = kind.is_local();
         let counts = &mut rec.connections(origin);
@@ -47,7 +48,7 @@ impl<L: Load> Dispatch<L> {
             connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
         }
         if let Some(owner) = owner {
-            return self.own_not_opened(origin, owner, (!waits).then_some(kind), now, rec);
+            return self.socket_not_opened(origin, owner, (!waits).then_some(kind), now, rec);
         }
         if waits {
             return;
@@ -58,7 +59,14 @@ impl<L: Load> Dispatch<L> {
         }
         // The attempt costs an arrival that still had time.
         self.expire_waiting(origin, now, rec);
-        if let Some(flight) = self.take_waiting(origin) {
+        let flight = match whose {
+            Whose::Everybody => self.take_waiting(origin),
+            _ => {
+                self.expire_own(origin, now, rec);
+                self.take_for_own(origin)
+            }
+        };
+        if let Some(flight) = flight {
             let flight = Flight { unaccepted: !local, ..flight };
             if !self.is_tried_again(&flight, RetryCause::Failed(kind), None, now, rec) {
                 self.end_unanswered(&flight, 0, Some(kind), now, rec);
@@ -76,31 +84,33 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
-            let Some(origin) = self.lane_to_open(now) else { return };
-            if self.lanes[origin].own.is_some() {
-                self.open_own(origin, now, out, rec);
-            } else {
-                rec.connections(origin).attempted += 1;
-                out.push(Action::Open(self.lanes[origin].connections.begin_opening(None, now)));
+            let Some((origin, whose)) = self.lane_to_open(now) else { return };
+            if self.lanes[origin].sockets.is_some() {
+                self.open_socket(origin, now, out, rec);
+                self.first_to_open = self.lane_after(origin);
+                continue;
             }
+            let connections = &mut self.lanes[origin].connections;
+            if let Some(idle) = connections.idle_to_swap().filter(|_| whose != Whose::Everybody) {
+                rec.connections(origin).closed_unneeded += 1;
+                out.push(Action::Close(connections.id(idle), CloseKind::Graceful));
+                connections.end(idle, now);
+            }
+            rec.connections(origin).attempted += 1;
+            out.push(Action::Open(connections.begin_opening(whose, None, now)));
             self.first_to_open = self.lane_after(origin);
         }
     }
 
     /// Lanes open in turn.
-    fn lane_to_open(&self, now: Instant) -> Option<usize> {
+    fn lane_to_open(&self, now: Instant) -> Option<(usize, Whose)> {
         let mut origin = self.first_to_open;
         for _ in 0..self.lanes.len() {
             if self.finished {
                 return None;
             }
-            let Lane { connections, own, .. } = &self.lanes[origin];
-            let is_wanted = match own {
-                None => connections.want_more(self.waiting(origin), now),
-                Some(own) => own.to_open() > 0 && connections.can_open(),
-            };
-            if is_wanted {
-                return Some(origin);
+            if let Some(whose) = self.to_open_for(origin, now) {
+                return Some((origin, whose));
             }
             origin = self.lane_after(origin);
         }

@@ -1,16 +1,67 @@
 //! Stretches in which nobody looked at the clock while arrivals fell due.
 
+use crate::arrival::Arrival;
 use crate::time::{Instant, Nanos};
+use std::collections::VecDeque;
 
 /// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
 pub(super) const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
 /// Overslept stretches with arrivals still waiting that are remembered.
-pub(super) const OVERSLEPT_MAX: usize = 256;
+const OVERSLEPT_MAX: usize = 256;
 
 /// Arrivals that were noticed late together: those intended from `first` to `last`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Overslept {
-    pub(super) first: Instant,
-    pub(super) last: Instant,
-    pub(super) noticed: Instant,
+struct Overslept {
+    first: Instant,
+    last: Instant,
+    noticed: Instant,
+}
+
+/// What is known of one line of arrivals.
+#[derive(Debug)]
+pub(super) struct Oversleep {
+    /// Stretches in which nobody looked at the clock while arrivals fell due.
+    stretches: VecDeque<Overslept>,
+    /// What has fallen due in this turn.
+    falling_due: Option<Overslept>,
+}
+
+impl Default for Oversleep {
+    fn default() -> Oversleep {
+        Oversleep { stretches: VecDeque::with_capacity(OVERSLEPT_MAX), falling_due: None }
+    }
+}
+
+impl Oversleep {
+    #[inline]
+    pub(super) fn falls_due(&mut self, arrival: &Arrival, now: Instant) {
+        let first = self.falling_due.map_or(arrival.intended, |stretch| stretch.first);
+        self.falling_due = Some(Overslept { first, last: arrival.intended, noticed: now });
+    }
+
+    /// Where nothing could be sent or opened nobody had to look (not `woke`): without room the rest is booked as waiting for a
+    /// connection, which it may be.
+    #[inline]
+    pub(super) fn note(&mut self, woke: bool, now: Instant) {
+        let Some(stretch) = self.falling_due.take() else { return };
+        let is_late = woke && now.since(stretch.first) >= OVERSLEPT_FROM;
+        if is_late && self.stretches.len() < OVERSLEPT_MAX {
+            self.stretches.push_back(stretch);
+        }
+    }
+
+    /// When an arrival was first seen. Asked for in order.
+    #[inline]
+    pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
+        while let Some(stretch) = self.stretches.front() {
+            if arrival.intended < stretch.first {
+                return arrival.intended;
+            }
+            if arrival.intended <= stretch.last {
+                return stretch.noticed;
+            }
+            self.stretches.pop_front();
+        }
+        arrival.intended
+    }
 }

@@ -1,102 +1,105 @@
-//! Connections that belong to journeys. One step opens one, those behind it use it, and it is closed when the journey has ended.
+//! Requests of journeys that have connections of their own.
 //!
-//! A lane has only such connections, or none. Here binding is early: a connection that is being opened is for one step, which waits
-//! for it and fails with it. A step that finds its connection gone fails of what has ended that.
+//! Such a request waits for nobody else's connection and nobody waits for its own, so they have lines of their own. The first
+//! one of a journey to an origin takes a connection that was opened for whoever comes first; the later ones go over that, as
+//! soon as they are due. It is closed when the journey ends. One that the journey loses before is opened anew.
 
-use super::connections::Connection;
-use super::{Action, Actions, CloseKind, Dispatch, SENDS_PER_CALL_MAX, TIMEOUTS_PER_CALL_MAX};
-use crate::failure::FailureKind;
+use super::connections::Whose;
+use super::overslept::{OVERSLEPT_FROM, Oversleep};
+use super::{Action, Actions, CloseKind, Dispatch, LEFT_PER_CALL_MAX, SENDS_PER_CALL_MAX};
+use crate::arrival::Arrival;
 use crate::load::Load;
-use crate::origins;
-use crate::record::{Ages, Flight, Recorder};
+use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 use std::collections::VecDeque;
-use std::num::NonZeroU16;
 
-/// What journeys hold at one origin.
-#[derive(Debug, Default)]
-pub(super) struct Own {
-    /// Steps that wait until a connection may be opened for them.
-    to_open: VecDeque<Flight>,
-    /// By the place of the journey.
-    held: Vec<Held>,
-    /// Connections that are being opened.
-    opening: u64,
+/// What waits in a lane for connections of its own.
+#[derive(Debug)]
+pub(super) struct OwnLine {
+    /// What is to be sent a second time, or follows: it goes at once if its connection is there.
+    pub(super) resend: VecDeque<Flight>,
+    /// What follows and has no connection, by intended time.
+    pub(super) waiting: VecDeque<Flight>,
+    pub(super) oversleep_starts: Oversleep,
+    pub(super) oversleep_following: Oversleep,
 }
 
-/// What a journey has.
-#[derive(Clone, Copy, Debug, Default)]
-enum Held {
-    #[default]
-    Nothing,
-    /// It is being opened for this step.
-    Opening(Flight),
-    Open(u32),
-    /// It has ended, of this.
-    Ended(FailureKind),
-}
-
-impl Own {
-    /// Steps that have fallen due and were not sent.
-    pub(super) fn waiting(&self) -> u64 {
-        self.to_open.len() as u64 + self.opening
-    }
-
-    /// Those of them for which no connection is being opened.
-    pub(super) fn to_open(&self) -> u64 {
-        self.to_open.len() as u64
-    }
-
-    /// All of them, in no order.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Flight> {
-        let opening = self.held.iter().filter_map(|held| match held {
-            Held::Opening(flight) => Some(flight),
-            _ => None,
-        });
-        self.to_open.iter().chain(opening)
-    }
-
-    /// Adds the ages of all of them. There are no more than journeys under way.
-    pub(super) fn add_ages(&self, now: Instant, ages: &mut Ages) {
-        self.all().for_each(|flight| ages.add(now.since(flight.arrival.intended), 1));
-    }
-
-    fn held(&mut self, owner: NonZeroU16) -> &mut Held {
-        let place = usize::from(owner.get());
-        if self.held.len() <= place {
-            self.held.resize(place + 1, Held::Nothing);
-        }
-        &mut self.held[place]
-    }
-
-    /// The step for which the connection of this journey was being opened.
-    fn take_opening(&mut self, owner: NonZeroU16) -> Option<Flight> {
-        match *self.held(owner) {
-            Held::Opening(flight) => {
-                *self.held(owner) = Held::Nothing;
-                self.opening -= 1;
-                Some(flight)
-            }
-            _ => None,
+impl OwnLine {
+    pub(super) fn new(under_way_max: u16) -> OwnLine {
+        let max = usize::from(under_way_max);
+        OwnLine {
+            resend: VecDeque::with_capacity(max),
+            waiting: VecDeque::with_capacity(max),
+            oversleep_starts: Oversleep::default(),
+            oversleep_following: Oversleep::default(),
         }
     }
 
-    /// When the step should have started for which a connection has been being opened for longest.
-    fn intended_of(&self, conn: &Connection) -> Option<Instant> {
-        match self.held.get(usize::from(conn.owner?.get()))? {
-            Held::Opening(flight) => Some(flight.arrival.intended),
-            _ => None,
-        }
+    /// Those that come are nearly in order.
+    fn wait(&mut self, flight: Flight) {
+        let before = |other: &&Flight| other.arrival.intended > flight.arrival.intended;
+        let behind = self.waiting.iter().rev().take_while(before).count();
+        self.waiting.insert(self.waiting.len() - behind, flight);
     }
 }
 
 impl<L: Load> Dispatch<L> {
-    fn own(&mut self, origin: usize) -> Option<&mut Own> {
-        self.lanes[origin].own.as_deref_mut()
+    /// The line of what follows in journeys with connections of their own. Numbers of lines are those of the load.
+    pub(super) fn following_line(&self, origin: usize) -> usize {
+        self.lanes.len() + origin
     }
 
-    /// Takes what has fallen due: a step is sent on the connection of its journey, or waits until one is opened. False if this call
-    /// has sent as much as it may.
+    /// The line of such journeys that are to start.
+    pub(super) fn starts_line(&self, origin: usize) -> usize {
+        2 * self.lanes.len() + origin
+    }
+
+    /// Those that have no connection of their own and need one.
+    pub(super) fn waiting_for_own(&self, origin: usize) -> u64 {
+        let Some(own) = &self.lanes[origin].own else { return 0 };
+        let line = self.starts_line(origin);
+        own.waiting.len() as u64 + self.load.as_ref().map_or(0, |load| load.waiting(line))
+    }
+
+    /// All that wait in these lines.
+    pub(super) fn waiting_own(&self, origin: usize) -> u64 {
+        let Some(own) = &self.lanes[origin].own else { return 0 };
+        let line = self.following_line(origin);
+        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(line));
+        let due = self.load.as_ref().map_or(0, |load| load.waiting(line));
+        own.resend.len() as u64 + again + due + self.waiting_for_own(origin)
+    }
+
+    /// Closes what journeys have left that have ended. False if some are left for the next call.
+    pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) -> bool {
+        for _ in 0..LEFT_PER_CALL_MAX {
+            let Some(journey) = self.load.as_mut().and_then(Load::take_left) else { return true };
+            for origin in 0..self.lanes.len() {
+                self.close_socket(origin, journey, now, out);
+                if self.lanes[origin].own.is_none() {
+                    continue;
+                }
+                let Some(conn) = self.lanes[origin].connections.left_by(journey) else { continue };
+                rec.connections(origin).closed_with_journey += 1;
+                self.close_own(origin, conn, now, out);
+            }
+        }
+        self.more_to_do = true;
+        false
+    }
+
+    fn close_own(&mut self, origin: usize, conn: u32, now: Instant, out: &mut Actions) {
+        if !self.lanes[origin].connections.at(conn).flights.is_empty() {
+            // Given up, and not yet free.
+            return self.abort(origin, conn, now, out);
+        }
+        let connections = &mut self.lanes[origin].connections;
+        out.push(Action::Close(connections.id(conn), CloseKind::Graceful));
+        connections.end(conn, now);
+    }
+
+    /// Sends what can be sent over connections of journeys' own. False if this call has sent as much as it may, and something
+    /// is left.
     pub(super) fn pump_own(
         &mut self,
         origin: usize,
@@ -105,170 +108,189 @@ impl<L: Load> Dispatch<L> {
         out: &mut Actions,
         rec: &mut Recorder,
     ) -> bool {
-        while self.load.as_ref().is_some_and(|load| load.waiting(origin) > 0) {
+        loop {
             if *sends == SENDS_PER_CALL_MAX {
                 return false;
             }
-            let Some(mut flight) = self.take_head(origin) else { return true };
-            let opens = self.policy.origins.own(flight.arrival.operation) == origins::Own::Opens;
-            let (owner, is_late) = (flight.arrival.slot, self.is_late(&flight.arrival, now));
-            let Some((own, owner)) = self.own(origin).zip(owner) else { return true };
-            let held = *own.held(owner);
-            match held {
-                _ if is_late => self.give_up_waiting(&flight, now, rec),
-                _ if opens => own.to_open.push_back(flight),
-                Held::Open(conn) if self.lanes[origin].connections.at(conn).has_room() => {
-                    self.bind(&mut flight, origin, conn, out);
-                    *sends += 1;
-                }
-                Held::Ended(kind) => self.end_unanswered(&flight, 0, Some(kind), now, rec),
-                _ => self.end_unanswered(&flight, 0, Some(FailureKind::CLOSED_EARLY), now, rec),
+            let Some(mut flight) = self.take_following(origin) else { break };
+            if self.is_late(&flight.arrival, now) {
+                self.give_up_waiting(&flight, now, rec);
+                continue;
             }
-            self.close_left(now, out);
+            let Some(journey) = flight.arrival.slot else { continue };
+            match self.lanes[origin].connections.own_of(journey) {
+                Some((conn, true)) => {
+                    self.bind_own(&mut flight, origin, conn, false, out);
+                    *sends += 1;
+                    continue;
+                }
+                Some((conn, false)) => {
+                    // What was given up on it keeps its place, or it is told to take nothing.
+                    rec.connections(origin).closed_on_timeout += 1;
+                    self.abort(origin, conn, now, out);
+                }
+                None => {}
+            }
+            self.lanes[origin].own.iter_mut().for_each(|own| own.wait(flight));
+        }
+        while self.waiting_for_own(origin) > 0 {
+            let Some(conn) = self.lanes[origin].connections.unclaimed() else { return true };
+            if *sends == SENDS_PER_CALL_MAX {
+                return false;
+            }
+            let Some(mut flight) = self.take_for_own(origin) else { return true };
+            if self.is_late(&flight.arrival, now) {
+                self.give_up_waiting(&flight, now, rec);
+                continue;
+            }
+            let Some(journey) = flight.arrival.slot else { return true };
+            let is_another = self.lanes[origin].connections.claim(conn, journey);
+            let counts = rec.connections(origin);
+            counts.own += 1;
+            counts.own_again += u64::from(is_another);
+            self.bind_own(&mut flight, origin, conn, true, out);
+            *sends += 1;
+        }
+        // Opened for somebody who has given up.
+        while let Some(conn) = self.lanes[origin].connections.unclaimed() {
+            rec.connections(origin).closed_unneeded += 1;
+            self.close_own(origin, conn, now, out);
         }
         true
     }
 
-    /// Begins to open the connection of the journey that has waited for longest.
-    pub(super) fn open_own(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let Some(flight) = self.own(origin).and_then(|own| own.to_open.pop_front()) else { return };
-        let Some(owner) = flight.arrival.slot else { return };
-        if self.is_late(&flight.arrival, now) {
-            return self.give_up_waiting(&flight, now, rec);
-        }
-        rec.connections(origin).attempted += 1;
-        out.push(Action::Open(self.lanes[origin].connections.begin_opening(Some(owner), now)));
-        if let Some(own) = self.own(origin) {
-            *own.held(owner) = Held::Opening(flight);
-            own.opening += 1;
-        }
-    }
-
-    /// A connection is usable: if it is a journey's own, its step is sent.
-    pub(super) fn own_opened(
-        &mut self,
-        origin: usize,
-        slot: u32,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) {
-        let Some(owner) = self.lanes[origin].connections.at(slot).owner else { return };
-        let Some(own) = self.own(origin) else { return };
-        let flight = own.take_opening(owner);
-        *own.held(owner) = Held::Open(slot);
-        match flight {
-            Some(flight) if self.is_late(&flight.arrival, now) => self.give_up_waiting(&flight, now, rec),
-            Some(mut flight) => self.bind(&mut flight, origin, slot, out),
-            None => {}
-        }
-    }
-
-    /// The attempt to open one has failed of `kind`; without one, this machine lacked something, and the step waits for another.
-    pub(super) fn own_not_opened(
-        &mut self,
-        origin: usize,
-        owner: NonZeroU16,
-        kind: Option<FailureKind>,
-        now: Instant,
-        rec: &mut Recorder,
-    ) {
-        let Some(own) = self.own(origin) else { return };
-        let Some(flight) = own.take_opening(owner) else { return };
-        match kind {
-            None => own.to_open.push_front(flight),
-            Some(kind) => {
-                let flight = Flight { unaccepted: !kind.is_local(), ..flight };
-                self.end_unanswered(&flight, 0, Some(kind), now, rec);
-            }
-        }
-    }
-
-    /// When the first of those that wait should have started.
-    pub(super) fn first_own(&self, origin: usize) -> Option<Instant> {
-        let own = self.lanes[origin].own.as_ref()?;
-        let to_open = own.to_open.front().map(|flight| flight.arrival.intended);
+    /// Puts a flight on the connection of its journey, which has `waited` for that.
+    fn bind_own(&mut self, flight: &mut Flight, origin: usize, conn: u32, waited: bool, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
-        let opening = connections.first_opening().and_then(|(slot, _)| own.intended_of(connections.at(slot)));
-        [to_open, opening].into_iter().flatten().min()
+        let ready = connections.rested_from(conn);
+        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
+        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
+        flight.pool_full |= ready > flight.noticed && connections.own.fullness.was_full_at(flight.noticed);
+        (flight.ready, flight.is_alone) = (ready, true);
+        let id = connections.id(conn);
+        let Arrival { operation, index, .. } = flight.arrival;
+        let flight = self.take_off_alone(flight, origin, conn, waited);
+        out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
-    /// Steps that have waited for too long, and what is being opened for them. Both are nearly in order of intended time; each is
-    /// also looked at before it is sent.
-    pub(super) fn expire_own(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        for _ in 0..TIMEOUTS_PER_CALL_MAX {
+    /// What follows, whether its connection is there or not.
+    fn take_following(&mut self, origin: usize) -> Option<Flight> {
+        if let Some(flight) = self.lanes[origin].own.as_mut()?.resend.pop_front() {
+            return Some(flight);
+        }
+        let line = self.following_line(origin);
+        if let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_ready(line)) {
+            return Some(flight);
+        }
+        self.take_own_head(origin, line)
+    }
+
+    /// Of those that need a connection the one that has waited for longest.
+    pub(super) fn take_for_own(&mut self, origin: usize) -> Option<Flight> {
+        let line = self.starts_line(origin);
+        let own = self.lanes[origin].own.as_mut()?;
+        let start = self.load.as_ref().and_then(|load| load.head(line));
+        let is_first = |flight: &Flight| start.is_none_or(|start| flight.arrival.intended <= start.intended);
+        match own.waiting.front().is_some_and(is_first) {
+            true => own.waiting.pop_front(),
+            false => self.take_own_head(origin, line),
+        }
+    }
+
+    /// Any that waits: the run ends.
+    pub(super) fn take_any_own(&mut self, origin: usize) -> Option<Flight> {
+        self.take_following(origin).or_else(|| self.take_for_own(origin))
+    }
+
+    fn take_own_head(&mut self, origin: usize, line: usize) -> Option<Flight> {
+        let load = self.load.as_mut()?;
+        let arrival = load.head(line)?;
+        load.pop(line);
+        if let Some(retrying) = &mut self.retrying {
+            retrying.begins();
+        }
+        self.own_flight_of(arrival, origin)
+    }
+
+    fn own_flight_of(&mut self, arrival: Arrival, origin: usize) -> Option<Flight> {
+        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
+        let lane = &mut self.lanes[origin];
+        let own = lane.own.as_mut()?;
+        let oversleep =
+            if arrival.starts_journey() { &mut own.oversleep_starts } else { &mut own.oversleep_following };
+        let noticed = oversleep.noticed(&arrival);
+        let fullness = &lane.connections.own.fullness;
+        // Those that are noticed in one turn may find the pool filled by the first of them.
+        let pool_full = fullness.was_full_at(noticed) || fullness.was_full_at(noticed + OVERSLEPT_FROM);
+        Some(Flight { arrival, noticed, held_until, pool_full, ..Flight::default() })
+    }
+
+    /// Those that waited for a connection of their own, and whose time is over.
+    pub(super) fn expire_own(&mut self, origin: usize, now: Instant, rec: &mut Recorder) {
+        for _ in 0..super::EXPIRIES_PER_CALL_MAX {
+            let Some(own) = &mut self.lanes[origin].own else { return };
             let timeout = self.policy.timeout;
-            let is_late = |intended: Instant| now.since(intended) > timeout;
-            let lane = &mut self.lanes[origin];
-            let Some(own) = lane.own.as_deref_mut() else { return };
-            if own.to_open.front().is_some_and(|flight| is_late(flight.arrival.intended)) {
-                if let Some(flight) = own.to_open.pop_front() {
-                    self.give_up_waiting(&flight, now, rec);
-                }
+            let is_late = |arrival: &Arrival| now.since(arrival.intended) > timeout;
+            if own.waiting.front().is_some_and(|flight| is_late(&flight.arrival)) {
+                let Some(flight) = own.waiting.pop_front() else { return };
+                self.give_up_waiting(&flight, now, rec);
                 continue;
             }
-            let connections = &mut lane.connections;
-            let Some((slot, _)) = connections.first_opening() else { return };
-            let conn = connections.at(slot);
-            let Some(owner) = conn.owner.filter(|_| own.intended_of(conn).is_some_and(is_late)) else {
-                return;
-            };
-            rec.connections(origin).failed += 1;
-            connections.slow_down_opening();
-            out.push(Action::Close(connections.id(slot), CloseKind::Abort));
-            connections.give_up_opening(slot, now);
-            if let Some(flight) = own.take_opening(owner) {
-                self.give_up_waiting(&flight, now, rec);
-            }
+            let line = self.starts_line(origin);
+            let Some(load) = &mut self.load else { return };
+            let Some(arrival) = load.oldest(line).filter(is_late) else { return };
+            load.pop_oldest(line);
+            let Some(flight) = self.own_flight_of(arrival, origin) else { return };
+            self.give_up_waiting(&flight, now, rec);
         }
         self.more_to_do = true;
     }
 
-    /// One that waits, for the end of the run.
-    pub(super) fn take_own(&mut self, origin: usize) -> Option<Flight> {
-        let own = self.own(origin)?;
-        if let Some(flight) = own.to_open.pop_front() {
-            return Some(flight);
-        }
-        if own.opening == 0 {
-            return None;
-        }
-        let place = own.held.iter().position(|held| matches!(held, Held::Opening(_)))?;
-        own.take_opening(NonZeroU16::new(place as u16)?)
+    /// When the oldest of those should have started.
+    pub(super) fn oldest_for_own(&self, origin: usize) -> Option<Instant> {
+        let own = self.lanes[origin].own.as_ref()?;
+        let start = self.load.as_ref().and_then(|load| load.oldest(self.starts_line(origin)));
+        let waiting = own.waiting.front().map(|flight| flight.arrival.intended);
+        [start.map(|start| start.intended), waiting].into_iter().flatten().min()
     }
 
-    /// A connection is no more, whose flights are gone. Of what ended it the journey may hear later.
-    pub(super) fn end_connection(
-        &mut self,
-        origin: usize,
-        slot: u32,
-        kind: Option<FailureKind>,
-        now: Instant,
-    ) {
-        let owner = self.lanes[origin].connections.at(slot).owner;
-        self.lanes[origin].connections.end(slot, now);
-        if let Some((own, owner)) = self.own(origin).zip(owner) {
-            *own.held(owner) = kind.map_or(Held::Nothing, Held::Ended);
+    /// For whom a connection should be opened next, if for anybody.
+    pub(super) fn to_open_for(&self, origin: usize, now: Instant) -> Option<Whose> {
+        let connections = &self.lanes[origin].connections;
+        if let Some(sockets) = &self.lanes[origin].sockets {
+            return (sockets.to_open() > 0 && connections.can_open()).then_some(Whose::Everybody);
         }
-    }
-
-    /// Closes what journeys have left behind that have ended. Before another one begins in their place.
-    #[inline]
-    pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions) {
-        while let Some(owner) = self.load.as_mut().and_then(|load| load.take_left()) {
-            self.close_own(owner, now, out);
+        let waiting = self.waiting(origin);
+        let for_all = connections.want_more(waiting, now);
+        if self.lanes[origin].own.is_none() {
+            return for_all.then_some(Whose::Everybody);
         }
-    }
-
-    fn close_own(&mut self, owner: NonZeroU16, now: Instant, out: &mut Actions) {
-        for origin in 0..self.lanes.len() {
-            let Some(own) = self.own(origin) else { continue };
-            let held = std::mem::take(own.held(owner));
-            if let Held::Open(slot) = held {
-                let connections = &mut self.lanes[origin].connections;
-                out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
-                connections.end(slot, now);
+        let for_one = connections.want_own(self.waiting_for_own(origin), waiting == 0);
+        match (for_all, for_one) {
+            (false, false) => None,
+            (true, false) => Some(Whose::Everybody),
+            (false, true) => Some(Whose::Nobody),
+            (true, true) => {
+                // At the limit, whoever has waited for longest.
+                let others = self.load.as_ref().and_then(|load| load.oldest(origin));
+                let others = others.map_or(now, |arrival| arrival.intended);
+                let is_first = self.oldest_for_own(origin).is_some_and(|at| at < others);
+                Some(if is_first { Whose::Nobody } else { Whose::Everybody })
             }
         }
+    }
+
+    /// Takes note of how things stand after an event. True if connections are to be opened.
+    pub(super) fn look_at_own(&mut self, origin: usize, now: Instant) -> bool {
+        let (waiting, may_swap) = (self.waiting_for_own(origin), self.waiting(origin) == 0);
+        let lane = &mut self.lanes[origin];
+        // What follows can be sent whatever the limit is.
+        lane.woke_for_due = true;
+        let wants_to_open = lane.connections.want_own(waiting, may_swap);
+        lane.connections.note_own_fullness(now, waiting);
+        if wants_to_open || waiting > 0 && lane.connections.unclaimed().is_some() {
+            lane.behind_since.get_or_insert(now);
+        }
+        wants_to_open
     }
 }

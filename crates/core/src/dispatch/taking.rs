@@ -12,8 +12,8 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn waiting(&self, origin: usize) -> u64 {
         let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
         let resend = self.lanes[origin].resend.len() as u64;
-        let own = self.lanes[origin].own.as_ref().map_or(0, |own| own.waiting());
-        resend + again + own + self.load.as_ref().map_or(0, |load| load.waiting(origin))
+        let sockets = self.lanes[origin].sockets.as_ref().map_or(0, |sockets| sockets.waiting());
+        resend + again + sockets + self.load.as_ref().map_or(0, |load| load.waiting(origin))
     }
 
     /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
@@ -70,7 +70,7 @@ impl<L: Load> Dispatch<L> {
     fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
         let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
         let lane = &mut self.lanes[origin];
-        let noticed = lane.noticed(&arrival);
+        let noticed = lane.oversleep.noticed(&arrival);
         Flight {
             arrival,
             noticed,

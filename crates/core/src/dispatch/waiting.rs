@@ -2,7 +2,7 @@
 
 use super::Dispatch;
 use super::arena::NONE;
-use super::lane::{Lane, ROUNDS_MAX};
+use super::lane::{LISTS_MAX, Lane};
 use crate::load::Load;
 use crate::origins::ORIGINS_MAX;
 use crate::record::Ages;
@@ -21,10 +21,16 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
         }
-        for Lane { resend, own, .. } in &self.lanes {
+        for Lane { resend, own, sockets, .. } in &self.lanes {
             let age = |place: u64| now.since(resend[place as usize].arrival.intended);
             ages.add_in_order(resend.len() as u64, age);
-            own.iter().for_each(|own| own.add_ages(now, ages));
+            sockets.iter().for_each(|sockets| sockets.add_ages(now, ages));
+            let lines = own.iter().flat_map(|own| [&own.resend, &own.waiting]);
+            for line in lines {
+                ages.add_in_order(line.len() as u64, |place| {
+                    now.since(line[place as usize].arrival.intended)
+                });
+            }
         }
         self.add_ages_of_retried(now, ages);
         self.add_ages_in_flight(now, ages);
@@ -44,7 +50,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn add_ages_in_flight(&self, now: Instant, ages: &mut Ages) {
-        let mut heads = [NONE; ORIGINS_MAX * ROUNDS_MAX];
+        let mut heads = [NONE; ORIGINS_MAX * LISTS_MAX];
         let lists = || self.lanes.iter().flat_map(|lane| lane.in_flight());
         heads.iter_mut().zip(lists()).for_each(|(head, list)| *head = list.head);
         let (mut walked, mut last) = (0, Instant(0));
@@ -81,10 +87,12 @@ impl<L: Load> Dispatch<L> {
         let waiting = self
             .load
             .iter()
-            .flat_map(|load| (0..self.lanes.len()).filter_map(|origin| Some(load.oldest(origin)?.intended)));
+            .flat_map(|load| (0..self.lines()).filter_map(|line| Some(load.oldest(line)?.intended)));
         let again = self.retrying.iter().flat_map(|retrying| retrying.all());
-        let own = self.lanes.iter().filter_map(|lane| lane.own.as_ref()).flat_map(|own| own.all());
-        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(again).chain(own);
+        let own = self.lanes.iter().flat_map(|lane| &lane.own);
+        let own = own.flat_map(|own| own.resend.iter().chain(&own.waiting));
+        let sockets = self.lanes.iter().flat_map(|lane| &lane.sockets).flat_map(|sockets| sockets.all());
+        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(own).chain(sockets).chain(again);
         let again = again.filter(|flight| concerns(flight.arrival.operation));
         let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let under_way = lists.filter_map(|list| {

@@ -41,7 +41,11 @@ mod tests {
     fn legs_follow_each_other_and_are_drawn_by_journey() {
         let step = StepSpec { repeat: (1, 3), chance: 5_000, ..StepSpec::ONCE };
         let steps = vec![StepSpec { repeat: (2, 2), ..StepSpec::ONCE }, step, StepSpec::ONCE];
-        let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
+        let journeys = Journeys {
+            each: vec![JourneySpec { steps, ..JourneySpec::default() }],
+            seed: 3,
+            ..Journeys::default()
+        };
         let paths = Paths::new(&journeys, 4, 256).unwrap().unwrap();
         let mut seen = [false; 4];
         for unit in 0..100 {

@@ -6,13 +6,15 @@
 mod error;
 mod foreseen;
 mod legs;
+mod own;
 mod think;
 
 pub use error::JourneyError;
 pub use legs::Leg;
+pub use own::OwnJourneys;
 pub use think::{Think, Times};
 
-use crate::arrival::Key;
+use crate::arrival::{Arrival, Key};
 use crate::random::{below, mixed};
 use crate::time::Nanos;
 use std::num::NonZeroU8;
@@ -60,6 +62,8 @@ impl Default for Journeys {
 pub struct JourneySpec {
     /// One after the other; one at least.
     pub steps: Vec<StepSpec>,
+    /// Each of them opens a connection to each origin that it asks, over which nobody else's requests go.
+    pub own_connection: bool,
 }
 
 /// One step of a journey.
@@ -146,6 +150,7 @@ struct Path {
     /// The operation of its first step.
     first: u32,
     steps: Vec<StepSpec>,
+    own_connection: bool,
 }
 
 impl Paths {
@@ -184,7 +189,8 @@ impl Paths {
         };
         let redirected = (0..).zip(steps()).flat_map(of_step).collect();
         let path = |first: &mut u32, journey: &JourneySpec| {
-            let path = Path { first: *first, steps: journey.steps.clone() };
+            let JourneySpec { steps, own_connection } = journey.clone();
+            let path = Path { first: *first, steps, own_connection };
             *first += journey.steps.len() as u32;
             Some(path)
         };
@@ -258,13 +264,26 @@ impl Paths {
 
     /// The operations of a journey's steps.
     pub fn operations_of(&self, journey: usize) -> std::ops::Range<usize> {
-        let Path { first, steps } = &self.each[journey];
+        let Path { first, steps, .. } = &self.each[journey];
         *first as usize..*first as usize + steps.len()
     }
 
     /// It can be asked for without anything before it: it stands alone, or begins a journey.
     pub fn can_come_first(&self, operation: usize) -> bool {
         operation < self.plain() || self.each.iter().any(|path| path.first as usize == operation)
+    }
+
+    /// The journey has connections of its own.
+    pub fn has_own_connection(&self, journey: usize) -> bool {
+        self.each[journey].own_connection
+    }
+
+    /// Those with connections of their own, if there are any.
+    pub fn own(&self) -> Option<OwnJourneys> {
+        let bits =
+            self.each.iter().enumerate().map(|(number, path)| u64::from(path.own_connection) << number);
+        let which = bits.fold(0, |which, bit| which | bit);
+        (which != 0).then_some(OwnJourneys { which, under_way_max: self.under_way_max })
     }
 
     /// So many are under way in one worker at the most.
@@ -274,7 +293,8 @@ impl Paths {
 
     /// What an entry of the mix begins with.
     pub(crate) fn starts(&self) -> Starts {
-        Starts { plain: self.plain, firsts: self.each.iter().map(|path| path.first).collect() }
+        let firsts = self.each.iter().map(|path| path.first).collect();
+        Starts { plain: self.plain, firsts, own: self.own() }
     }
 
     /// The step with the number `step` of a journey; none behind the last.
@@ -374,12 +394,13 @@ fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
 pub(crate) struct Starts {
     plain: u32,
     firsts: Arc<[u32]>,
+    own: Option<OwnJourneys>,
 }
 
 impl Default for Starts {
     /// Every entry is a request that stands alone.
     fn default() -> Starts {
-        Starts { plain: u32::MAX, firsts: Arc::new([]) }
+        Starts { plain: u32::MAX, firsts: Arc::new([]), own: None }
     }
 }
 
@@ -393,9 +414,24 @@ impl Starts {
         (self.firsts[journey as usize], NonZeroU8::new(journey as u8 + 1))
     }
 
-    /// Some entries are journeys.
-    pub(crate) fn has_journeys(&self) -> bool {
-        !self.firsts.is_empty()
+    /// Lines in which what starts waits, for each origin: requests that stand alone, journeys, and journeys with connections of
+    /// their own.
+    pub(crate) fn lines(&self) -> usize {
+        match (self.firsts.is_empty(), self.own) {
+            (true, _) => 1,
+            (_, None) => 2,
+            (_, Some(_)) => 3,
+        }
+    }
+
+    /// In which of them an arrival waits.
+    #[inline]
+    pub(crate) fn line(&self, arrival: &Arrival) -> usize {
+        match arrival.journey {
+            None => 0,
+            Some(_) if self.own.is_some_and(|own| own.has(arrival)) => 2,
+            Some(_) => 1,
+        }
     }
 }
 

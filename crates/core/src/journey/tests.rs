@@ -4,7 +4,11 @@ use super::*;
 
 fn paths(steps: Vec<StepSpec>) -> Paths {
     let operations = steps.len();
-    let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
+    let journeys = Journeys {
+        each: vec![JourneySpec { steps, ..JourneySpec::default() }],
+        seed: 3,
+        ..Journeys::default()
+    };
     Paths::new(&journeys, operations, 256).unwrap().unwrap()
 }
 
@@ -55,7 +59,7 @@ fn measured_times_are_drawn_by_their_weights() {
     assert_eq!((times.count(), times.mean_s()), (3, 2.2));
     let step = StepSpec { think: Think::OneOf(0), ..StepSpec::ONCE };
     let journeys = Journeys {
-        each: vec![JourneySpec { steps: vec![StepSpec::ONCE, step] }],
+        each: vec![JourneySpec { steps: vec![StepSpec::ONCE, step], ..JourneySpec::default() }],
         times: vec![times.into()],
         ..Journeys::default()
     };
@@ -118,7 +122,11 @@ fn requests_are_counted_as_they_are_expected_at_the_most() {
 fn redirected_requests_come_behind_the_steps_and_belong_to_theirs() {
     let redirects = Redirects { max: 2, operations: 2 };
     let steps = vec![StepSpec { redirects, ..StepSpec::ONCE }, StepSpec::ONCE];
-    let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
+    let journeys = Journeys {
+        each: vec![JourneySpec { steps, ..JourneySpec::default() }],
+        seed: 3,
+        ..Journeys::default()
+    };
     let paths = Paths::new(&journeys, 5, 256).unwrap().unwrap();
     assert_eq!((paths.plain(), paths.steps(), paths.redirected()), (1, 2, 2));
     assert_eq!([0, 1, 2, 3, 4].map(|operation| paths.step_of(operation)), [0, 1, 2, 1, 1]);
@@ -131,7 +139,8 @@ fn redirected_requests_come_behind_the_steps_and_belong_to_theirs() {
 #[test]
 fn what_can_not_be_is_refused() {
     let refused = |steps: Vec<StepSpec>| {
-        let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
+        let journeys =
+            Journeys { each: vec![JourneySpec { steps, ..JourneySpec::default() }], ..Journeys::default() };
         Paths::new(&journeys, 10, 256).unwrap_err()
     };
     let once = StepSpec::ONCE;

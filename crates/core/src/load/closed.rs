@@ -139,8 +139,8 @@ impl Closed {
                 ..Arrival::default()
             };
             self.left -= u64::from(intended >= self.measured_from);
-            self.ready[self.origins.of(arrival.operation)].push_back(arrival);
             due(arrival);
+            self.ready[self.origins.of(arrival.operation)].push_back(arrival);
         }
     }
 

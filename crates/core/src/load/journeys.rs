@@ -27,8 +27,10 @@ pub struct Travelling {
     slots: Slots,
     /// When the next request of a slot's journey is due.
     thinking: BinaryHeap<Reverse<(Instant, NonZeroU16)>>,
-    /// Requests that follow others and are due, by origin and in order of time.
+    /// Requests that follow others and are due, by line and in order of time.
     ready: Vec<VecDeque<Arrival>>,
+    /// Slots of journeys that had connections of their own, until these are closed.
+    left: Vec<NonZeroU16>,
     /// The run is over: whatever waits may be taken, to be put down as unsent.
     is_over: bool,
 }
@@ -36,21 +38,48 @@ pub struct Travelling {
 impl Travelling {
     /// A worker's share: `open` draws what starts, and `paths` says what follows.
     pub fn new(open: Open, paths: Arc<Paths>, origins: Origins) -> Travelling {
-        let max = paths.under_way_max();
+        let (max, own) = (paths.under_way_max(), paths.own().is_some());
+        let lines = if own { 2 } else { 1 };
         Travelling {
             open,
-            slots: Slots::new(max, origins.has_own()),
+            slots: Slots::new(max),
             thinking: BinaryHeap::with_capacity(max),
-            ready: (0..origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
+            ready: (0..lines * origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
+            left: Vec::with_capacity(if own || origins.has_own() { max } else { 0 }),
             paths,
             origins,
             is_over: false,
         }
     }
 
-    /// The line in which journeys to `origin` wait for their start.
-    fn starts(&self, origin: usize) -> usize {
-        self.origins.count() + origin
+    /// The lines of `line`, by what waits in them: requests that stand alone, starts, and what follows.
+    fn parts(&self, line: usize) -> [Option<usize>; 3] {
+        let origins = self.origins.count();
+        match line / origins {
+            0 => [Some(line), Some(origins + line), Some(line)],
+            1 => [None, None, Some(line)],
+            _ => [None, Some(line), None],
+        }
+    }
+
+    /// Where journeys wait for their start.
+    fn all_starts(&self) -> std::ops::Range<usize> {
+        let kinds = if self.paths.own().is_some() { 3 } else { 2 };
+        self.origins.count()..kinds * self.origins.count()
+    }
+
+    /// The line of a request that follows another.
+    fn following(&self, arrival: &Arrival) -> usize {
+        let own = self.paths.own().is_some_and(|own| own.has(arrival));
+        self.origins.of(arrival.operation) + if own { self.origins.count() } else { 0 }
+    }
+
+    /// A journey has ended.
+    fn leave(&mut self, number: NonZeroU16, journey: usize, now: Instant) {
+        self.slots.release(number, now);
+        if self.paths.has_own_connection(journey) || self.origins.has_own() {
+            self.left.push(number);
+        }
     }
 
     fn may_start(&self) -> bool {
@@ -58,19 +87,21 @@ impl Travelling {
     }
 
     /// From which line the oldest arrival comes, of those that may start or of all.
-    fn first(&self, origin: usize, starts_too: bool) -> Option<(Arrival, Line)> {
-        let ready = self.ready[origin].front().map(|arrival| (*arrival, Line::Ready));
-        let plain = self.open.head(origin).map(|arrival| (arrival, Line::Plain));
-        let starts = starts_too.then(|| self.open.head(self.starts(origin))).flatten();
-        let starts = starts.map(|arrival| (arrival, Line::Starts));
+    fn first(&self, line: usize, starts_too: bool) -> Option<(Arrival, Part)> {
+        let [plain, starts, ready] = self.parts(line);
+        let head = |line: Option<usize>| self.open.head(line?);
+        let ready = ready.and_then(|line| self.ready[line].front()).map(|arrival| (*arrival, Part::Ready));
+        let plain = head(plain).map(|arrival| (arrival, Part::Plain));
+        let starts = head(starts.filter(|_| starts_too)).map(|arrival| (arrival, Part::Starts));
         [plain, starts, ready].into_iter().flatten().min_by_key(|(arrival, _)| arrival.intended)
     }
 
-    fn take(&mut self, origin: usize, line: Line) {
-        match line {
-            Line::Plain => self.open.pop(origin),
-            Line::Starts => self.open.pop(self.starts(origin)),
-            Line::Ready => drop(self.ready[origin].pop_front()),
+    fn take(&mut self, line: usize, part: Part) {
+        let [plain, starts, ready] = self.parts(line);
+        match part {
+            Part::Plain => plain.into_iter().for_each(|line| self.open.pop(line)),
+            Part::Starts => starts.into_iter().for_each(|line| self.open.pop(line)),
+            Part::Ready => ready.into_iter().for_each(|line| _ = self.ready[line].pop_front()),
         }
     }
 
@@ -99,7 +130,7 @@ impl Travelling {
         now: Instant,
         rec: &mut Recorder,
     ) {
-        let Travelling { paths, slots, .. } = self;
+        let Travelling { paths, slots, .. } = &mut *self;
         let slot = slots.get_mut(number);
         let key = Key { step: arrival.key.step + 1, ..arrival.key };
         slot.redirects = 0;
@@ -125,7 +156,7 @@ impl Travelling {
             }
             let Some(step) = paths.step(journey, at).filter(|_| !exits) else {
                 rec.journey_ended(journey, slot.intended, Outcome::Ok, now);
-                return slots.release(number, now);
+                return self.leave(number, journey, now);
             };
             (slot.step, slot.left, slot.is_fresh) = (at as u16, paths.repeats(&step, at, key) - 1, true);
         }
@@ -189,7 +220,7 @@ impl Travelling {
         rec.at_step(at.intended, self.paths.operation(journey, at.step), |step| step.ends(outcome));
         rec.journey_ended(journey, at.intended, outcome, until);
         if let Some(number) = arrival.slot {
-            self.slots.release(number, now);
+            self.leave(number, journey, now);
         }
     }
 
@@ -212,7 +243,7 @@ struct At {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Line {
+enum Part {
     Plain,
     Starts,
     Ready,
@@ -225,45 +256,52 @@ impl Load for Travelling {
             self.thinking.pop();
             let arrival = self.slots.get_mut(number).next;
             due(arrival);
-            self.ready[self.origins.of(arrival.operation)].push_back(arrival);
+            let line = self.following(&arrival);
+            self.ready[line].push_back(arrival);
         }
         self.open.advance(now, due);
     }
 
-    fn head(&self, origin: usize) -> Option<Arrival> {
-        let (arrival, line) = self.first(origin, self.may_start())?;
-        let slot = self.slots.first_free().filter(|_| line == Line::Starts && !self.is_over);
+    fn head(&self, line: usize) -> Option<Arrival> {
+        let (arrival, part) = self.first(line, self.may_start())?;
+        let slot = self.slots.first_free().filter(|_| part == Part::Starts && !self.is_over);
         Some(Arrival { slot: slot.or(arrival.slot), ..arrival })
     }
 
-    fn pop(&mut self, origin: usize) {
-        let Some((arrival, line)) = self.first(origin, self.may_start()) else { return };
-        self.take(origin, line);
-        if line == Line::Starts && !self.is_over {
+    fn pop(&mut self, line: usize) {
+        let Some((arrival, part)) = self.first(line, self.may_start()) else { return };
+        self.take(line, part);
+        if part == Part::Starts && !self.is_over {
             self.begin(&arrival);
         }
     }
 
-    fn oldest(&self, origin: usize) -> Option<Arrival> {
-        Some(self.first(origin, true)?.0)
+    fn oldest(&self, line: usize) -> Option<Arrival> {
+        Some(self.first(line, true)?.0)
     }
 
-    fn pop_oldest(&mut self, origin: usize) {
-        if let Some((_, line)) = self.first(origin, true) {
-            self.take(origin, line);
+    fn pop_oldest(&mut self, line: usize) {
+        if let Some((_, part)) = self.first(line, true) {
+            self.take(line, part);
         }
     }
 
-    fn waiting(&self, origin: usize) -> u64 {
-        let starts = if self.may_start() { self.open.waiting(self.starts(origin)) } else { 0 };
-        self.open.waiting(origin) + starts + self.ready[origin].len() as u64
+    fn waiting(&self, line: usize) -> u64 {
+        let [plain, starts, ready] = self.parts(line);
+        let starts = starts.filter(|_| self.may_start());
+        let open: u64 = [plain, starts].into_iter().flatten().map(|line| self.open.waiting(line)).sum();
+        open + ready.map_or(0, |line| self.ready[line].len() as u64)
+    }
+
+    fn take_left(&mut self) -> Option<NonZeroU16> {
+        self.left.pop()
     }
 
     fn held_back(&self) -> u64 {
         if self.may_start() {
             return 0;
         }
-        (0..self.origins.count()).map(|origin| self.open.waiting(self.starts(origin))).sum()
+        self.all_starts().map(|line| self.open.waiting(line)).sum()
     }
 
     fn held_until(&self, arrival: &Arrival) -> Option<Instant> {
@@ -349,17 +387,13 @@ impl Load for Travelling {
                 // It thinks behind the step before.
                 rec.at_step(intended, self.paths.operation(journey, at.step) - 1, |step| step.thinking += 1);
                 rec.journey_ended(journey, intended, Outcome::Unfinished, now);
-                self.slots.release(number, now);
+                self.leave(number, journey, now);
             } else {
                 let until = self.deadline(journey, &at).map_or(now, |deadline| deadline.min(now));
                 self.wait_ended(journey, &at, Outcome::Unfinished, until, rec);
                 self.end(&next, journey, &at, (Outcome::Unfinished, now), now, rec);
             }
         }
-    }
-
-    fn take_left(&mut self) -> Option<NonZeroU16> {
-        self.slots.take_left()
     }
 
     fn end(&self) -> Instant {
@@ -369,8 +403,7 @@ impl Load for Travelling {
     fn is_exhausted(&self, now: Instant) -> bool {
         // Journeys in flight have slots, too.
         let is_nobody_under_way = self.slots.are_all_free();
-        let nobody_waits =
-            (0..self.origins.count()).all(|origin| self.open.waiting(self.starts(origin)) == 0);
+        let nobody_waits = self.all_starts().all(|line| self.open.waiting(line) == 0);
         is_nobody_under_way && nobody_waits && self.open.is_exhausted(now)
     }
 }

@@ -19,17 +19,19 @@ use std::num::NonZeroU16;
 
 /// A source of arrivals for one worker. `now` never goes back.
 ///
-/// Arrivals that are due wait in a line of their own for each origin, so that an origin that stalls holds up no other.
+/// Arrivals that are due wait in a line of their own for each origin, so that an origin that stalls holds up no other. A line
+/// has the number of its origin. Where journeys have connections of their own, there are as many more lines of what follows in
+/// these, and as many more of such journeys that are to start.
 pub trait Load {
     /// Takes note of what has fallen due up to and including `now`, in order of intended time; calls
     /// `due` for each.
     fn advance(&mut self, now: Instant, due: impl FnMut(Arrival));
-    /// The oldest arrival for `origin` that is due, may be sent and is not yet taken.
-    fn head(&self, origin: usize) -> Option<Arrival>;
+    /// The oldest arrival in `line` that is due, may be sent and is not yet taken.
+    fn head(&self, line: usize) -> Option<Arrival>;
     /// Takes that one away: it is being sent, or it has ended unsent.
-    fn pop(&mut self, origin: usize);
-    /// How many are due for `origin`, may be sent and are not yet taken.
-    fn waiting(&self, origin: usize) -> u64;
+    fn pop(&mut self, line: usize);
+    /// How many are due in `line`, may be sent and are not yet taken.
+    fn waiting(&self, line: usize) -> u64;
     /// Adds the ages at `now` of those that are due and not yet taken; bounded work, however many they are.
     fn add_ages(&self, now: Instant, ages: &mut Ages);
     /// When the next one falls due, if it is known already.
@@ -52,13 +54,18 @@ pub trait Load {
     fn stop(&mut self, at: Instant);
     /// The run is over at `now`: all that waits may be taken, and nothing follows any more.
     fn finish(&mut self, _now: Instant, _rec: &mut Recorder) {}
-    /// The oldest arrival for `origin` that is due, whether it may be sent or not.
-    fn oldest(&self, origin: usize) -> Option<Arrival> {
-        self.head(origin)
+    /// The oldest arrival in `line` that is due, whether it may be sent or not.
+    fn oldest(&self, line: usize) -> Option<Arrival> {
+        self.head(line)
     }
     /// Takes that one away: it has ended unsent.
-    fn pop_oldest(&mut self, origin: usize) {
-        self.pop(origin);
+    fn pop_oldest(&mut self, line: usize) {
+        self.pop(line);
+    }
+    /// The slot of a journey with connections of its own that has ended since this was asked for: they are to be closed. Those of
+    /// WebSockets are closed before another arrival is taken, whose journey may have the slot.
+    fn take_left(&mut self) -> Option<NonZeroU16> {
+        None
     }
     /// How many are due and may not be sent yet, because as much is under way as the plan lets be.
     fn held_back(&self) -> u64 {
@@ -66,11 +73,6 @@ pub trait Load {
     }
     /// Until when this arrival was one of those, if it was.
     fn held_until(&self, _arrival: &Arrival) -> Option<Instant> {
-        None
-    }
-    /// The place of a journey that has ended since this was last asked, if connections belong to journeys. Asked before another
-    /// arrival is taken, which may have the place.
-    fn take_left(&mut self) -> Option<NonZeroU16> {
         None
     }
     /// Nothing falls due at this time or later.

@@ -21,7 +21,8 @@ pub struct OpenLoad {
     cursor: Cursor,
     /// The next that falls due.
     due: Option<Arrival>,
-    /// By origin, and behind these those of journeys that begin there, if there are journeys.
+    /// By origin, and behind these those of journeys that begin there, if there are journeys: first those of journeys without
+    /// connections of their own.
     queues: Vec<Queue>,
 }
 
@@ -98,8 +99,7 @@ impl Drawing {
     /// In which line an arrival waits.
     #[inline]
     fn line(&self, arrival: &Arrival) -> usize {
-        let origin = self.origins.of(arrival.operation);
-        if arrival.journey.is_some() { self.origins.count() + origin } else { origin }
+        self.starts.line(arrival) * self.origins.count() + self.origins.of(arrival.operation)
     }
 }
 
@@ -108,7 +108,7 @@ impl OpenLoad {
     pub fn new(spec: OpenShare) -> OpenLoad {
         let OpenShare { number, schedule, start, share, asked, origins, starts } = spec;
         let mut cursor = Cursor::of_share(&schedule, share);
-        let lines = if starts.has_journeys() { 2 * origins.count() } else { origins.count() };
+        let lines = starts.lines() * origins.count();
         let queues = (0..lines).map(|_| Queue::new(cursor.clone())).collect();
         let stop = start + schedule.end();
         let drawing = Drawing { number, schedule, start, asked, origins, starts };

@@ -162,6 +162,10 @@ impl Asked {
     #[inline]
     pub fn at(&self, place: Place) -> u32 {
         // Most runs have one request, and need no division for it.
+        if self.count == 1 && self.only.is_none() { 0 } else { self.of_several(place) }
+    }
+
+    fn of_several(&self, place: Place) -> u32 {
         if self.count == 1 {
             return self.number(0);
         }

@@ -157,7 +157,8 @@ mod tests {
     #[test]
     fn the_first_requests_of_journeys_are_found() {
         let steps = vec![StepSpec::ONCE; 2];
-        let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
+        let journeys =
+            Journeys { each: vec![JourneySpec { steps, ..JourneySpec::default() }], ..Journeys::default() };
         let mix = Mix { journeys, weights: Some(vec![70, 30]), order: Order::Shuffled { seed: 3 } };
         let load = LoadSpec::Several(vec![part(Process::Poisson { seed: 1 }, None)]);
         let plan = Plan::new(spec(load, 3, mix)).unwrap();

@@ -325,6 +325,7 @@ impl Plan {
     pub fn policy(&self, shard: u32) -> Policy {
         Policy {
             pool: self.pool_of(shard),
+            own: self.journeys().and_then(Paths::own),
             origins: self.spec.origins.clone(),
             room: Room::SINGLE,
             connection_age: None,

@@ -96,6 +96,12 @@ counted! {
         closed_unneeded,
         /// Open connections that were closed because they had been open for as long as they should be.
         closed_by_age,
+        /// Connections that a journey took for itself.
+        own,
+        /// Of these, those in place of one that the journey had lost.
+        own_again,
+        /// Connections of journeys' own that were closed because their journey had ended.
+        closed_with_journey,
         /// Requests sent a second time because a reused connection had died; no attempt of its own.
         resent,
     }
@@ -154,7 +160,7 @@ impl LagCauses {
     pub(super) fn waited(&mut self, flight: &Flight, wait: Nanos, shared: bool) {
         let (count, time_ns) = match (flight.held_until, flight.pool_full) {
             (Some(_), _) => (&mut self.held, &mut self.held_ns),
-            (None, true) if shared => (&mut self.no_room, &mut self.no_room_ns),
+            (None, true) if shared && !flight.is_alone => (&mut self.no_room, &mut self.no_room_ns),
             (None, true) => (&mut self.no_connection, &mut self.no_connection_ns),
             (None, false) => (&mut self.connecting, &mut self.connecting_ns),
         };

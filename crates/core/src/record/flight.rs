@@ -29,6 +29,8 @@ pub struct Flight {
     pub is_last: bool,
     /// This attempt was sent a second time, after a reused connection had died.
     pub resent: bool,
+    /// It goes over a connection of its journey's own.
+    pub is_alone: bool,
     /// The pool was at its limit when the arrival fell due.
     pub pool_full: bool,
     /// How far its answer has come, if that comes event by event.

@@ -2,6 +2,7 @@
 //! used that takes nothing more, and the least loaded one comes first.
 
 use super::journeys::Chains;
+use super::owned::Owned;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Room};
 use unblink_core::record::Gauges;
@@ -36,6 +37,9 @@ pub(crate) struct Books {
     opened: HashMap<ConnId, u64>,
     digest: u64,
     pub(crate) chains: Chains,
+    pub(crate) owned: Owned,
+    /// Connections at once at the most.
+    connections_max: usize,
     /// Most requests that a connection carried at once.
     pub(crate) carried_max: usize,
     /// Requests that were given up and could not be cancelled.
@@ -45,7 +49,7 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    pub(super) fn new(room: Room, age: Option<Nanos>) -> Books {
+    pub(super) fn new(room: Room, age: Option<Nanos>, owned: Owned, connections_max: usize) -> Books {
         let chains = Chains::default();
         let (opening, open, opened) = (HashSet::new(), HashMap::new(), HashMap::new());
         Books {
@@ -56,6 +60,8 @@ impl Books {
             open,
             opened,
             chains,
+            owned,
+            connections_max,
             digest: 0,
             carried_max: 0,
             kept: 0,
@@ -124,11 +130,13 @@ impl Books {
         let (kind, conn, what) = match *action {
             Action::Open(id) => {
                 self.opening.insert(id);
+                assert!(self.opening.len() + self.open.len() <= self.connections_max, "too many connections");
                 (1, *self.opened.entry(id).or_insert(opened), 0)
             }
             Action::Send { conn, flight, operation, arrival } => {
                 self.send(now, conn, flight);
                 self.chains.sent(now, flight, operation, arrival);
+                self.owned.sent(conn, operation, arrival, |conn| self.open.contains_key(conn));
                 (2 + u64::from(operation), self.opened[&conn], arrival)
             }
             Action::Cancel { conn, flight } => {
@@ -155,12 +163,19 @@ impl Books {
         let conn = self.open.get_mut(&id).expect("an open connection");
         assert!(conn.has_room(), "{id:?} takes no more");
         match self.age {
+            // One that a journey will have may rest meanwhile.
+            None if self.owned.are_any() => {}
             None => assert_eq!(Some(conn.carries.len()), least, "{id:?} is not the least loaded"),
             // The least loaded may have been told to end.
             Some(age) => assert!(now.since(conn.opened_at) <= age, "{id:?} is too old"),
         }
         conn.carries.insert(flight);
         self.carried_max = self.carried_max.max(conn.carries.len());
+    }
+
+    /// Connections of journeys' own that are open.
+    pub(crate) fn owned_and_open(&self) -> usize {
+        self.open.keys().filter(|id| self.owned.by.contains_key(id)).count()
     }
 
     /// What was given up is not in flight, and may keep its place. Arrivals that wait before another attempt are on no

@@ -3,6 +3,7 @@
 
 mod books;
 mod journeys;
+mod owned;
 mod tries;
 
 use books::Books;
@@ -11,7 +12,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use tries::TryBooks;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
-    Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Loss, Room,
+    Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Loss, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
@@ -113,9 +114,11 @@ pub(crate) fn run<L: Load>(
     let bank = Box::new(Bank::new(plan.layout()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout).with_room(server.room.places);
     recorder.begin(start, plan.measured_from(), plan.load_length());
+    let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(shard);
+    let connections_max = max as usize;
     let mut world = World {
         random: server.seed,
-        books: Books::new(server.room, server.age),
+        books: Books::new(server.room, server.age, owned::Owned::of(plan), connections_max),
         tries: TryBooks::new(plan.spec(), server.room.cancels),
         timeout: plan.spec().timeout,
         hops: hops(plan),

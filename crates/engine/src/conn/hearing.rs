@@ -46,6 +46,8 @@ pub(crate) struct Hearing {
     codes: CodeRules,
     /// Some answer's head must be looked at; some answer's body.
     reads: (bool, bool),
+    /// Nothing but its code says whether an answer is right, and nothing of it is kept.
+    is_plain: bool,
     collecting: Collecting,
     /// What journeys have taken from answers.
     pub(crate) kept: Kept,
@@ -73,6 +75,7 @@ impl Hearing {
             expects: expects.clone(),
             codes,
             reads: (expects.read_heads(), expects.read_bodies()),
+            is_plain: expects.are_nothing(),
             collecting: Collecting::default(),
             kept: Kept::new(journeys, expects.captured_count()),
             echoes: None,
@@ -87,6 +90,7 @@ impl Hearing {
     pub(crate) fn keep_echoes(&mut self) {
         self.echoes = Some(Echoes::default());
         self.reads = (true, true);
+        self.is_plain = false;
     }
 
     /// Something is kept by arrival.
@@ -111,6 +115,10 @@ impl Hearing {
         let slot = flight.slot as usize;
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
+        }
+        if self.is_plain {
+            self.flights[slot].first_byte = None;
+            return;
         }
         if let Some(whole) = &mut self.whole {
             whole.begin(slot);
@@ -155,8 +163,22 @@ impl Hearing {
         });
     }
 
+    /// The end of an answer of which more than its code is looked at: the same as [`Hearing::judge`], and what was kept of it
+    /// is let go.
+    fn judge_all(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, Then) {
+        let slot = flight.slot as usize;
+        self.hear(flight, None);
+        let judged = self.judge(flight, reply);
+        if let Some(echoes) = &mut self.echoes {
+            echoes.done(slot, reply.code);
+        }
+        if let body @ Some(_) = self.flights[slot].body.take() {
+            self.collecting.forget(body);
+        }
+        judged
+    }
+
     /// Whether a whole answer counts as failed, and why; and what follows one that doesn't.
-    #[inline]
     fn judge(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, Then) {
         let slot = flight.slot as usize;
         match self.flights[slot].sent_on {
@@ -366,23 +388,17 @@ impl Sink for Ear<'_> {
     #[inline]
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
-        let slot = flight.slot as usize;
-        self.hearing.hear(flight, None);
-        let (failure, then) = self.hearing.judge(flight, &reply);
-        if let Some(echoes) = &mut self.hearing.echoes {
-            echoes.done(slot, reply.code);
-        }
-        let heard = &mut self.hearing.flights[slot];
+        let (failure, then) = match self.hearing.is_plain {
+            true => (self.hearing.codes.failure(&reply), Then::Done),
+            false => self.hearing.judge_all(flight, &reply),
+        };
         let answer = Answer {
             failure,
             code: self.hearing.codes.code(&reply),
-            first_byte: heard.first_byte.unwrap_or(self.now),
+            first_byte: self.hearing.flights[flight.slot as usize].first_byte.unwrap_or(self.now),
             then,
             reusable: reply.reusable && !self.is_last,
         };
-        if let body @ Some(_) = heard.body.take() {
-            self.hearing.collecting.forget(body);
-        }
         self.hearing.news.push(News::Answered(flight, answer));
     }
 

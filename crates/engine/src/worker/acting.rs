@@ -147,7 +147,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     /// Requests on one connection leave in one write.
+    #[inline]
     pub(super) fn write_together(&mut self) {
+        if !self.unwritten.is_empty() {
+            self.write_unwritten();
+        }
+    }
+
+    fn write_unwritten(&mut self) {
         for i in 0..self.unwritten.len() {
             let id = self.unwritten[i];
             let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.generation == id.generation) else {

@@ -32,6 +32,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
                 clock_ns: Some(0),
                 abandoned: false,
                 ending: crate::fault::Ending::Ok,
+                events_ns: Vec::new(),
             }
         })
         .collect();

@@ -13,17 +13,34 @@ pub(crate) struct Request {
     pub(crate) keep_alive: bool,
     /// HTTP/1.0, which must be told that the connection stays open.
     pub(crate) http10: bool,
+    /// The answer comes as events.
+    pub(crate) is_stream: bool,
 }
 
 impl Request {
     /// One of HTTP/2.
     pub(crate) fn of_stream(method: &str, target: &str) -> Request {
-        Request { route: route(method, target), head_only: method == "HEAD", keep_alive: true, http10: false }
+        Request {
+            route: route(method, target),
+            head_only: method == "HEAD",
+            keep_alive: true,
+            http10: false,
+            is_stream: false,
+        }
     }
 
     /// What could not be read as one: its answer is the last on the connection.
     pub(crate) const REJECTED: Request =
-        Request { route: Route::Unknown, head_only: false, keep_alive: false, http10: false };
+        Request { route: Route::Unknown, keep_alive: false, ..Request::SCENARIO };
+
+    /// A request of the scenario that has neither path nor head.
+    pub(crate) const SCENARIO: Request = Request {
+        route: Route::Scenario,
+        head_only: false,
+        keep_alive: true,
+        http10: false,
+        is_stream: false,
+    };
 }
 
 /// Where a request goes.
@@ -112,8 +129,7 @@ impl Head {
             return Err(Reject::BadRequest);
         }
         let keep_alive = !close && (keep_alive || !http10);
-        let request =
-            Request { route: route(method, target), head_only: method == "HEAD", keep_alive, http10 };
+        let request = Request { keep_alive, http10, ..Request::of_stream(method, target) };
         let body = if chunked { Body::Chunked } else { Body::Length(length.unwrap_or(0)) };
         Ok(Head { request, body, expects_continue })
     }

@@ -16,7 +16,7 @@ struct Ends {
 
 impl Ends {
     fn new() -> Ends {
-        let (pipe, mut streams) = (Pipe::default(), Streams::new());
+        let (pipe, mut streams) = (Pipe::default(), Streams::new(false));
         let mut handshake = Box::pin(client::handshake(pipe.clone()));
         let cx = &mut Context::from_waker(Waker::noop());
         let (send, connection) = loop {
@@ -52,10 +52,8 @@ impl Ends {
 }
 
 fn carry(client: &Pipe, streams: &mut Streams) {
-    let asked = client.with(|ends| std::mem::take(&mut ends.to_send));
-    streams.feed(&asked);
-    let answered = streams.output();
-    client.with(|ends| ends.received.extend(answered));
+    streams.feed(&client.written());
+    client.give(&streams.output());
 }
 
 /// Status and body, if they have come.
@@ -82,7 +80,7 @@ fn requests_are_answered_in_any_order() {
     let request = ends.streams.next().expect("it has come");
     assert_eq!((request.route, request.head_only), (crate::framer::Route::Scenario, false));
     ends.streams.keep(7, 3, request);
-    assert_eq!(ends.streams.in_flight().collect::<Vec<_>>(), [3]);
+    assert_eq!(ends.streams.in_flight(), [3]);
     let request = ends.streams.next().expect("its body is whole");
     assert!(ends.streams.next().is_none());
     ends.streams.answer(&Answer::text("200 OK", "healthy\n"), request);
@@ -93,7 +91,7 @@ fn requests_are_answered_in_any_order() {
     ends.streams
         .answer(&Answer::new("500 Internal Server Error", "text/plain", vec![b'y'; 200_000]), request);
     assert_eq!(read(&mut first, &mut ends), Some((500, vec![b'y'; 200_000])));
-    assert!(ends.streams.take(7).is_none() && ends.streams.in_flight().next().is_none());
+    assert!(ends.streams.take(7).is_none() && ends.streams.in_flight().is_empty());
     assert!(!ends.streams.is_over());
 }
 
@@ -141,7 +139,7 @@ fn a_reset_ends_one_stream() {
 
 #[test]
 fn nonsense_ends_the_connection() {
-    let mut streams = Streams::new();
+    let mut streams = Streams::new(false);
     streams.feed(b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n");
     assert!(streams.is_over() && streams.next().is_none());
 }

@@ -19,8 +19,8 @@ use serde::Deserialize;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::fingerprint::fingerprint;
 
-use crate::Scenario;
 use crate::read::Output;
+use crate::{EventStream, Protocol, Scenario};
 
 /// A tool in one mode, as its file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,7 +36,12 @@ pub struct Definition {
     pub model: LoadModel,
     /// What it speaks, and so what its server does.
     #[serde(default)]
-    pub http: Http,
+    pub protocol: Protocol,
+    /// Its server speaks TLS, with a certificate that nobody knows.
+    #[serde(default)]
+    pub tls: bool,
+    /// Answers of its server come as so many events, 10 ms apart. What it reports is then the time to the first event.
+    pub events: Option<u32>,
     /// The words of the command, with `{placeholders}`.
     pub command: Vec<String>,
     /// A second command, run after the first, that makes its output readable.
@@ -64,22 +69,32 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Whether the scenario can be served in what the tool speaks.
+    /// Whether the scenario can be served in what the tool speaks. Where requests wait for a slot, how long an answer's later
+    /// events take decides about the first events of others, and the exact truth does not know these.
     pub fn can_meet(&self, scenario: &Scenario) -> bool {
-        self.http == Http::One || !scenario.ends_connections()
+        self.protocol.lacks(scenario).is_none()
+            && (self.events.is_none() || scenario.max_concurrency.is_none())
     }
-}
 
-/// A version of HTTP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum Http {
-    /// HTTP/1.x.
-    #[default]
-    #[serde(rename = "1.1")]
-    One,
-    /// HTTP/2 with prior knowledge.
-    #[serde(rename = "2")]
-    Two,
+    /// What {url} stands for at a server's address.
+    pub fn url(&self, address: &str) -> String {
+        self.protocol.url(address, self.tls)
+    }
+
+    /// What `lab serve` is told for it.
+    pub fn serve_flags(&self) -> Vec<String> {
+        let mut flags: Vec<String> = match self.protocol {
+            Protocol::Http1 => Vec::new(),
+            Protocol::Http2 => vec!["--http".into(), "2".into()],
+            Protocol::Grpc => vec!["--grpc".into()],
+            Protocol::WebSocket => vec!["--ws".into()],
+        };
+        flags.extend(self.tls.then(|| "--tls".into()));
+        if let Some(events) = self.events {
+            flags.extend(["--events".into(), events.to_string()]);
+        }
+        flags
+    }
 }
 
 /// How to ask for the version.
@@ -223,7 +238,9 @@ impl Definition {
         output: Output,
     ) -> Result<Definition, DefinitionError> {
         let definition = Definition {
-            http: Http::One,
+            protocol: Protocol::Http1,
+            tls: false,
+            events: None,
             name: "audited".to_owned(),
             program: program.to_owned(),
             about: "a command".to_owned(),
@@ -264,6 +281,14 @@ impl Definition {
         let files = self.files.keys().map(String::as_str).chain(self.output.source().file());
         if let Some(name) = files.into_iter().find(|name| !is_inside(name)) {
             return Err(format!("the file {name:?} must lie in the cell's own folder: a name without /"));
+        }
+        if let Some(events) = self.events {
+            if self.protocol == Protocol::WebSocket {
+                return Err("events come over HTTP and gRPC, not as messages of a WebSocket".to_owned());
+            }
+            if events == 0 || events > EventStream::MOST {
+                return Err(format!("an answer has 1 to {} events", EventStream::MOST));
+            }
         }
         let words = self.command.iter().chain(self.convert.iter().flatten());
         for word in words {
@@ -311,6 +336,52 @@ mod tests {
             assert_eq!(definition.name, *name);
             assert!(definition.install.is_some() || definition.hint.is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn tools_over_other_protocols_can_be_used_and_have_their_files_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools");
+        let mut count = 0;
+        for (of, protocol) in [
+            ("http2", Some(Protocol::Http2)),
+            ("grpc", Some(Protocol::Grpc)),
+            ("websocket", Some(Protocol::WebSocket)),
+            ("events", None),
+        ] {
+            for entry in folder.join(of).read_dir().expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let definition = Definition::load(&path).expect("a definition");
+                assert_eq!(Some(definition.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
+                assert!(definition.install.is_some() || definition.hint.is_some(), "{}", definition.name);
+                assert_eq!(definition.events.is_some(), protocol.is_none(), "{}", definition.name);
+                assert!(protocol.is_none_or(|protocol| protocol == definition.protocol));
+                let can = ["accept", "errors", "saturation", "stall"]
+                    .map(|name| definition.can_meet(&Scenario::preset(name).expect("a preset")));
+                let is_http = matches!(definition.protocol, Protocol::Http1 | Protocol::Http2);
+                let is_http1 = definition.protocol == Protocol::Http1;
+                let expected =
+                    [is_http1, is_http || definition.protocol == Protocol::Grpc, protocol.is_some(), true];
+                assert_eq!(can, expected, "{}", definition.name);
+                count += 1;
+            }
+        }
+        assert_eq!(count, 13);
+    }
+
+    #[test]
+    fn a_server_is_told_what_its_tool_speaks() {
+        let told = |head: &str| {
+            let definition = with(|text| format!("{head}\n{text}"))?;
+            Ok::<_, String>((definition.url("a:1"), definition.serve_flags().join(" ")))
+        };
+        assert_eq!(told("tls = true"), Ok(("https://a:1/".into(), "--tls".into())));
+        assert_eq!(told("protocol = \"grpc\""), Ok(("grpc://a:1/lab.Echo/Say".into(), "--grpc".into())));
+        assert_eq!(told("protocol = \"websocket\""), Ok(("ws://a:1/".into(), "--ws".into())));
+        let both = "protocol = \"http/2\"\nevents = 3";
+        assert_eq!(told(both), Ok(("http://a:1/".into(), "--http 2 --events 3".into())));
+        assert!(told("events = 0").expect_err("none").contains("1 to 10000"));
+        assert!(told("protocol = \"websocket\"\nevents = 3").expect_err("no").contains("WebSocket"));
+        assert!(told("protocol = \"spdy\"").expect_err("unknown").contains("spdy"));
     }
 
     #[test]

@@ -32,13 +32,13 @@ pub struct TemplateError {
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// For a cell: the server's `address` (`HOST:PORT`), the cell's `folder`, and the program.
-    pub fn new(case: &Case, address: &str, folder: &Path, program: &Path) -> Values {
+    /// For a cell: the server's `url` and `address` (`HOST:PORT`), the cell's `folder`, and the program.
+    pub fn new(case: &Case, url: &str, address: &str, folder: &Path, program: &Path) -> Values {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "80"));
         let duration_s = case.duration.as_secs().max(1);
         let path = |path: &Path| path.to_string_lossy().into_owned();
         Values(vec![
-            ("url", format!("http://{address}/")),
+            ("url", url.to_owned()),
             ("host", host.to_owned()),
             ("port", port.to_owned()),
             ("rate", case.rate_per_s.to_string()),
@@ -90,9 +90,11 @@ impl Values {
 
 /// Refuses a word of a command whose placeholder there is not.
 pub(super) fn check(word: &str) -> Result<(), TemplateError> {
-    for piece in word.split('{').skip(1) {
-        let Some((name, _)) = piece.split_once('}') else { continue };
-        if !NAMES.contains(&name) {
+    for (open, _) in word.match_indices('{') {
+        let Some((name, _)) = word[open + 1..].split_once('}') else { continue };
+        // What has other characters is JSON, and what stands in two braces is a template of the tool's own.
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        if is_name && !word[..open].ends_with('{') && !NAMES.contains(&name) {
             return Err(TemplateError { name: name.to_owned() });
         }
     }
@@ -107,7 +109,13 @@ mod tests {
     #[test]
     fn placeholders_are_filled_in_and_other_braces_stay() {
         let case = Case::preset("stall", Duration::from_secs(15)).expect("a preset");
-        let values = Values::new(&case, "127.0.0.1:8080", Path::new("/f"), Path::new("/bin/x"));
+        let values = Values::new(
+            &case,
+            "http://127.0.0.1:8080/",
+            "127.0.0.1:8080",
+            Path::new("/f"),
+            Path::new("/bin/x"),
+        );
         let filled = values.fill("{{ get('{url}', {rate}) }} {duration_s}s {folder}/a {nothing} {");
         assert_eq!(filled, "{{ get('http://127.0.0.1:8080/', 1000) }} 15s /f/a {nothing} {");
         assert_eq!(values.for_people().fill("{url} {users} {port}"), "{url} 10 {port}");
@@ -116,6 +124,7 @@ mod tests {
     #[test]
     fn unknown_placeholders_are_named() {
         assert_eq!(check("-d {duration_s}s {url}"), Ok(()));
+        assert_eq!(check(r#"{"text": "lab"} {"id":"{{index}}"}"#), Ok(()));
         let error = check("{secs}").expect_err("unknown").to_string();
         assert!(error.starts_with("there is no {secs}; there are url, host,"), "{error}");
     }

@@ -17,6 +17,8 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("closed on timeout", c.closed_on_timeout),
         ("closed as no longer needed", c.closed_unneeded),
         ("closed by age", c.closed_by_age),
+        ("opened for one journey each", c.own),
+        ("closed with their journey", c.closed_with_journey),
         ("names not resolved again", c.resolving_failed),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("messages that answer nothing", c.unsolicited),

@@ -237,6 +237,11 @@ impl Expects {
         &self.distinct[place as usize]
     }
 
+    /// Nothing is asked of any answer or taken from it, and nobody looks at it.
+    pub fn are_nothing(&self) -> bool {
+        !self.hears_all && self.distinct.iter().all(|expect| *expect == Expect::default())
+    }
+
     /// A head must be looked at.
     pub fn read_heads(&self) -> bool {
         self.hears_all || self.distinct.iter().any(Expect::reads_head)

@@ -25,17 +25,20 @@ SCENARIOS (made for 60 s at 1,000/s)
   fast         answers after 200 µs
   one-server   one request at a time, 1 ms each; every 500th takes 200 ms (for 30 s at 450/s)
 
-Every path is answered the same way; /healthy always answers at once.
+Every path is answered the same way; /healthy always answers at once. `accept` is for HTTP/1.1 alone, `errors` not for
+WebSocket.
 
 EXAMPLES
   unblink lab serve --scenario stall
   unblink lab serve --scenario healthy --baseline 2ms --stall-at 5s --stall-for 500ms
   unblink lab serve --scenario saturation --max-concurrency 20 --truth truth.csv
+  unblink lab serve --grpc      then: unblink run grpc://127.0.0.1:8080/lab.Echo/Say -d 60s
+  unblink lab serve --events 20 --event-gap 50ms
 
 EXIT STATUS
   0 stopped   2 wrong usage";
 
-/// Start an HTTP server that misbehaves on a known timetable, to test load testers with.
+/// Start a server (HTTP, gRPC or WebSocket) that misbehaves on a known timetable, to test load testers with.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct ServeArgs {
@@ -122,6 +125,23 @@ pub(crate) struct ServeArgs {
     /// Version of HTTP; 2 needs prior knowledge, or ALPN with TLS
     #[arg(long, value_enum, default_value_t, value_name = "VERSION", help_heading = "Server")]
     pub http: Http,
+
+    /// Serve gRPC instead: lab.Echo/Say and the stream lab.Echo/Watch, with reflection and health
+    #[arg(long, conflicts_with_all = ["http", "answer_json", "body_size"], help_heading = "Server")]
+    pub grpc: bool,
+
+    /// Serve WebSocket instead: each message comes back as its answer
+    #[arg(long, conflicts_with_all = ["http", "grpc", "answer_json", "body_size", "events"], help_heading = "Server")]
+    pub ws: bool,
+
+    /// Answer with a stream of this many server-sent events; the first comes when the answer would. With --grpc: messages
+    /// of each answer of lab.Echo/Watch [default: 10]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["answer_json", "body_size"], help_heading = "Server", value_parser = value::positive)]
+    pub events: Option<u32>,
+
+    /// Time from one event of an answer to the next
+    #[arg(long, value_name = "TIME", default_value = "10ms", help_heading = "Server", value_parser = value::duration)]
+    pub event_gap: Nanos,
 
     /// Serve https with a certificate made at startup
     #[arg(long, help_heading = "Server")]

@@ -29,20 +29,12 @@ pub(super) struct Slots {
     free: Vec<NonZeroU16>,
     /// Since when a place has been free.
     pub(super) free_since: Instant,
-    /// Places whose journeys have ended, if somebody wants to know them.
-    left: Option<Vec<NonZeroU16>>,
 }
 
 impl Slots {
-    /// So many; `tells` of those whose journeys have ended.
-    pub(super) fn new(max: usize, tells: bool) -> Slots {
+    pub(super) fn new(max: usize) -> Slots {
         let free = (1..=max as u16).rev().filter_map(NonZeroU16::new).collect();
-        Slots { each: vec![Slot::default(); max], free, free_since: Instant(0), left: tells.then(Vec::new) }
-    }
-
-    /// A place whose journey has ended since this was last asked.
-    pub(super) fn take_left(&mut self) -> Option<NonZeroU16> {
-        self.left.as_mut()?.pop()
+        Slots { each: vec![Slot::default(); max], free, free_since: Instant(0) }
     }
 
     pub(super) fn is_free(&self) -> bool {
@@ -62,9 +54,6 @@ impl Slots {
             self.free_since = now;
         }
         self.free.push(number);
-        if let Some(left) = &mut self.left {
-            left.push(number);
-        }
     }
 
     /// Takes a free place.

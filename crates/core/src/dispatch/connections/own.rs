@@ -1,0 +1,168 @@
+//! Connections that a journey has for itself.
+
+use super::{Connection, Connections};
+use crate::dispatch::arena::{Arena, List, NONE};
+use crate::dispatch::fullness::Fullness;
+use crate::journey::OwnJourneys;
+use crate::time::Instant;
+use std::num::NonZeroU16;
+
+/// Whose requests a connection carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::dispatch) enum Whose {
+    /// Those of all that have no connection of their own.
+    Everybody,
+    /// Those of the journey that takes it first.
+    Nobody,
+    /// Those of the journey in this slot, until it ends.
+    Journey(NonZeroU16),
+}
+
+/// In place of a connection: the journey had one, and it has ended.
+const LOST: u32 = NONE - 1;
+
+/// What is known of the connections to one origin that journeys have for themselves.
+#[derive(Debug)]
+pub(in crate::dispatch) struct OwnConnections {
+    /// By the slot of a journey: its connection.
+    by_journey: Vec<u32>,
+    /// Open, and nobody's so far.
+    unclaimed: List<0>,
+    /// How many of those that are being opened will be.
+    pub(super) opening: u32,
+    /// When journeys could not have one.
+    pub(in crate::dispatch) fullness: Fullness,
+    is_full: bool,
+}
+
+impl OwnConnections {
+    pub(super) fn new(own: Option<OwnJourneys>) -> OwnConnections {
+        OwnConnections {
+            by_journey: vec![NONE; own.map_or(0, |own| usize::from(own.under_way_max))],
+            unclaimed: List::EMPTY,
+            opening: 0,
+            fullness: Fullness::default(),
+            is_full: false,
+        }
+    }
+
+    /// Those that journeys will have.
+    fn ahead(&self) -> u64 {
+        u64::from(self.opening) + u64::from(self.unclaimed.len)
+    }
+
+    fn place(&mut self, journey: NonZeroU16) -> &mut u32 {
+        &mut self.by_journey[usize::from(journey.get()) - 1]
+    }
+}
+
+impl Connection {
+    /// A journey can send on it.
+    fn has_own_room(&self) -> bool {
+        !self.is_retired && self.flights.len < self.room_when_open
+    }
+}
+
+impl Connections {
+    /// One that is nobody's so far is usable.
+    pub(super) fn opened_own(&mut self, slot: u32, now: Instant) {
+        let conn = &mut self.conns[slot];
+        (conn.is_open, conn.rested_from) = (true, now);
+        self.own.opening -= 1;
+        self.conns.push_back(&mut self.own.unclaimed, slot);
+    }
+
+    /// It takes so many requests of its journey at once.
+    pub(super) fn set_own_room(&mut self, slot: u32, room: u32, now: Instant) {
+        let conn = &mut self.conns[slot];
+        let had_room = conn.has_own_room();
+        conn.room_when_open = room;
+        if conn.is_open && !had_room && conn.has_own_room() {
+            conn.rested_from = now;
+        }
+    }
+
+    /// One is no more: if it was a journey's, this has lost it.
+    pub(super) fn end_own(&mut self, slot: u32) {
+        match self.conns[slot].whose {
+            Whose::Everybody => {}
+            Whose::Nobody => self.conns.unlink(&mut self.own.unclaimed, slot),
+            Whose::Journey(journey) => *self.own.place(journey) = LOST,
+        }
+    }
+
+    /// The connection of the journey in a slot, and whether the journey can send on it.
+    pub(in crate::dispatch) fn own_of(&mut self, journey: NonZeroU16) -> Option<(u32, bool)> {
+        let slot = *self.own.place(journey);
+        (slot < LOST).then(|| (slot, self.conns[slot].has_own_room()))
+    }
+
+    /// One that a journey may take.
+    pub(in crate::dispatch) fn unclaimed(&self) -> Option<u32> {
+        let mut slot = self.own.unclaimed.head;
+        while slot != NONE && !self.conns[slot].has_own_room() {
+            slot = self.conns.next(&self.own.unclaimed, slot);
+        }
+        (slot != NONE).then_some(slot)
+    }
+
+    /// It is the journey's from now on. True if it is so in place of one that was lost.
+    pub(in crate::dispatch) fn claim(&mut self, slot: u32, journey: NonZeroU16) -> bool {
+        self.conns.unlink(&mut self.own.unclaimed, slot);
+        self.conns[slot].whose = Whose::Journey(journey);
+        std::mem::replace(self.own.place(journey), slot) == LOST
+    }
+
+    /// The journey has ended: its connection, if it has one.
+    pub(in crate::dispatch) fn left_by(&mut self, journey: NonZeroU16) -> Option<u32> {
+        let slot = std::mem::replace(self.own.place(journey), NONE);
+        (slot < LOST).then(|| {
+            // Whoever has its slot next has never had it.
+            self.conns[slot].whose = Whose::Nobody;
+            self.conns.push_back(&mut self.own.unclaimed, slot);
+            slot
+        })
+    }
+
+    /// Since when the journey could have sent on it.
+    pub(in crate::dispatch) fn rested_from(&self, slot: u32) -> Instant {
+        self.conns[slot].rested_from
+    }
+
+    /// Puts a flight of its journey on a connection.
+    pub(in crate::dispatch) fn take_own_place<T>(
+        &mut self,
+        slot: u32,
+        flights: &mut Arena<T, 3>,
+        flight: u32,
+    ) {
+        let conn = &mut self.conns[slot];
+        flights.push_back(&mut conn.flights, flight);
+        conn.carried.count(conn.flights.len);
+    }
+
+    /// Whether one should be opened for so many that wait. `may_swap`: one that has nothing to do may be closed for it.
+    pub(in crate::dispatch) fn want_own(&self, waiting: u64, may_swap: bool) -> bool {
+        let is_wanted = self.own.ahead() < waiting;
+        is_wanted && (self.can_open() || may_swap && self.idle_to_swap().is_some())
+    }
+
+    /// At the limit: one that everybody may use and nobody does.
+    pub(in crate::dispatch) fn idle_to_swap(&self) -> Option<u32> {
+        let may_open = self.opening.len < self.opening_max && self.blocked_until.is_none();
+        let idle = self.with_room[0].tail;
+        (may_open && self.total() >= self.max && idle != NONE).then_some(idle)
+    }
+
+    /// Takes note of whether journeys have to wait because of the limit, so many being without a connection. Once they do, it
+    /// is so until one is being opened for each: that one ends and another begins at the limit changes nothing.
+    pub(in crate::dispatch) fn note_own_fullness(&mut self, now: Instant, waiting: u64) {
+        let ahead = self.own.ahead();
+        let is_short = waiting > ahead || ahead == 0;
+        let could_have_none =
+            self.is_at_limit() && self.with_room[0].is_empty() && self.own.unclaimed.is_empty();
+        self.own.is_full = is_short && (could_have_none || self.own.is_full && waiting > 0);
+        let is_full = self.own.is_full;
+        self.own.fullness.note(now, self.open >= self.max, is_full);
+    }
+}

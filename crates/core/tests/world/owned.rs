@@ -1,0 +1,65 @@
+//! Whose a connection is, from what is sent over it.
+
+use std::collections::{HashMap, HashSet};
+use unblink_core::dispatch::ConnId;
+use unblink_core::plan::Plan;
+
+/// Of an arrival's number, what says of which unit it is.
+const UNIT: u64 = (1 << 48) - 1;
+
+#[derive(Default)]
+pub(crate) struct Owned {
+    /// Operations of journeys with connections of their own.
+    operations: HashSet<u32>,
+    /// By connection: the unit of the journey that it carries.
+    pub(super) by: HashMap<ConnId, u64>,
+    /// By unit: the connection that it has now.
+    now: HashMap<u64, ConnId>,
+    /// Those that have carried somebody else's requests.
+    common: HashSet<ConnId>,
+    /// How many were taken.
+    pub(crate) taken: u64,
+}
+
+impl Owned {
+    pub(super) fn of(plan: &Plan) -> Owned {
+        let own = |operation: &u32| {
+            let entry = |paths: &unblink_core::journey::Paths| {
+                let journey = (paths.entry_of(*operation) as usize).checked_sub(paths.plain());
+                journey.is_some_and(|journey| paths.has_own_connection(journey))
+            };
+            plan.journeys().is_some_and(entry)
+        };
+        Owned {
+            operations: (0..plan.spec().idempotent.len() as u32).filter(own).collect(),
+            ..Owned::default()
+        }
+    }
+
+    /// Some journeys have connections of their own.
+    pub(super) fn are_any(&self) -> bool {
+        !self.operations.is_empty()
+    }
+
+    pub(super) fn sent(
+        &mut self,
+        conn: ConnId,
+        operation: u32,
+        arrival: u64,
+        is_open: impl Fn(&ConnId) -> bool,
+    ) {
+        let unit = arrival & UNIT;
+        if !self.operations.contains(&operation) {
+            assert!(!self.by.contains_key(&conn), "{conn:?} is a journey's own, and carries another request");
+            self.common.insert(conn);
+            return;
+        }
+        assert!(!self.common.contains(&conn), "{conn:?} is everybody's, and unit {unit} should have its own");
+        let owner = *self.by.entry(conn).or_insert(unit);
+        assert_eq!(owner, unit, "{conn:?} carries two journeys");
+        let before = self.now.insert(unit, conn);
+        self.taken += u64::from(before != Some(conn));
+        let has_left = before.is_none_or(|before| before == conn || !is_open(&before));
+        assert!(has_left, "unit {unit} has another connection, and {before:?} is still there");
+    }
+}
