@@ -12,6 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("workload", &["core"]),
     ("analysis", &["core"]),
     ("trace", &[]),
+    ("metrics", &[]),
     ("artifact", &["core", "analysis"]),
     ("engine", &["core", "wire", "workload"]),
     ("drivers", &["core"]),
@@ -23,7 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "cli",
         &[
             "core", "wire", "workload", "analysis", "artifact", "engine", "drivers", "report", "store",
-            "cluster", "lab", "trace",
+            "cluster", "lab", "trace", "metrics",
         ],
     ),
     ("xtask", &["core", "analysis"]),

@@ -22,8 +22,8 @@ mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
-    AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, RedisPlan, Spread,
-    WebSocketPlan,
+    AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, PostgresPlan, RedisPlan,
+    Spread, WebSocketPlan,
 };
 pub use distribution::{Distribution, Quantile};
 pub use events::{Events, OperationEvents};

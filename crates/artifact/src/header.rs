@@ -3,7 +3,7 @@
 use crate::codes::{self, NamedCodes};
 use crate::document::{
     ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
-    OriginName, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
+    OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
@@ -157,6 +157,9 @@ pub struct ConnectionPlan {
     /// How commands went to Redis; absent of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<RedisPlan>,
+    /// How transactions went to PostgreSQL; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<PostgresPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -179,6 +182,7 @@ impl ConnectionPlan {
             streams: None,
             web_socket: None,
             redis: None,
+            postgres: None,
             age_ns: None,
             resolve_every_ns: None,
         }

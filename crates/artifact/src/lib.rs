@@ -20,6 +20,7 @@ pub mod lab;
 pub mod names;
 pub mod plan_check;
 pub mod schema;
+pub mod signoff;
 pub mod simulated;
 pub mod tally;
 pub mod trace;

@@ -1,8 +1,25 @@
 //! The machine that offers the load, as far as a reader of the report must know it.
 
+use std::ffi::OsString;
 use std::fs::read_to_string;
+use std::sync::{Mutex, PoisonError};
 use unblink_artifact::document::{Environment, Tool};
 use unblink_engine::limits::Limits;
+
+/// The command line of a part of what this process does.
+static OF_PART: Mutex<Option<Vec<OsString>>> = Mutex::new(None);
+
+/// The command line that does what is being done, as a record shows it: the process's own, or that of the part under way.
+pub(crate) fn arguments() -> Vec<String> {
+    let of_part = OF_PART.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let all = of_part.unwrap_or_else(|| std::env::args_os().collect());
+    all.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
+}
+
+/// From now on a part is done that has a command line of its own, by which it can be done again; with `None` no more.
+pub(crate) fn begin_part(argv: Option<Vec<OsString>>) {
+    *OF_PART.lock().unwrap_or_else(PoisonError::into_inner) = argv;
+}
 
 /// What measures.
 pub(crate) fn tool() -> Tool {

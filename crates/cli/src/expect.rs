@@ -5,6 +5,7 @@ use crate::secrets;
 use crate::value::bytes;
 use anyhow::Result;
 use unblink_wire::grpc::Grpc;
+use unblink_wire::postgres::Postgres;
 use unblink_wire::protocol::{Codes, Protocol};
 use unblink_wire::redis::Redis;
 use unblink_workload::answer::{Condition, ConditionError, NamedCode, Needle};
@@ -17,7 +18,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), size=BYTES, size=MIN..MAX, contains=TEXT, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), status=done (PostgreSQL), size=BYTES, size=MIN..MAX, contains=TEXT, \
              'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
@@ -84,7 +85,7 @@ pub(crate) fn without_secrets<S: serde::Serializer>(
 
 /// `UNAVAILABLE`, `nil`: a code of a protocol whose codes have names. No two of them share one.
 pub(super) fn code(text: &str) -> Option<NamedCode> {
-    [Grpc::CODES, Redis::CODES].into_iter().find_map(|codes| {
+    [Grpc::CODES, Redis::CODES, Postgres::CODES].into_iter().find_map(|codes| {
         let Codes::Named { protocol, names } = codes else { return None };
         let place = names.iter().position(|name| *name == text)?;
         Some(NamedCode { protocol, name: text.to_string(), place: place as u16 })

@@ -43,6 +43,7 @@ mod setup;
 mod shape;
 mod shown;
 mod signals;
+mod signoff;
 mod sim;
 mod think;
 mod trace;
@@ -76,6 +77,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
+        Command::Signoff(args) => signoff::signoff(args),
         Command::Allow(args) => guard::allow(args),
         Command::Lab(command) => lab::lab(command),
         Command::History(args) => history::history(args),
@@ -170,6 +172,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::Compare => schema::compare_schema(),
         SchemaOf::CompareKnees => schema::compare_knees_schema(),
         SchemaOf::Knee => schema::knee_schema(),
+        SchemaOf::Signoff => schema::signoff_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::Try => schema::try_schema(),
         SchemaOf::Failures => schema::failures_schema(),

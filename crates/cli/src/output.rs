@@ -211,7 +211,10 @@ pub(crate) fn write_beside(path: &Path, page: &str) {
 
 /// Where the record of a run is, and its page; nothing of a folder that is gone.
 fn places(folder: &Path) -> Vec<(&'static str, String)> {
-    if ![RUN_FILE, "knee.json"].iter().any(|name| folder.join(name).is_file()) {
+    if ![RUN_FILE, "knee.json", unblink_artifact::signoff::FILE]
+        .iter()
+        .any(|name| folder.join(name).is_file())
+    {
         note(format_args!("warning: nothing is recorded: the folder {folder:?} is not there any more"));
         return Vec::new();
     }

@@ -56,7 +56,7 @@ pub(crate) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
     request_as(Coding::Plain, usize::MAX, bytes, known)
 }
 
-/// A command of Redis, which is the body of the request: its words in one line.
+/// A command of Redis or a statement of SQL, which is the body of the request: its words in one line.
 pub(crate) fn command(bytes: &[u8], known: &Known) -> TriedMessage {
     let body = head_and_body(bytes).1;
     let text = match text_of(body).map(|text| known.masked(&text.replace('\n', "\\n").replace('\r', "\\r"))) {

@@ -12,10 +12,15 @@ use support::{Place, Started};
 /// What is logged below `/logged`.
 const LOGGED: &str = r#"$remote_addr [$msec] "$request" $status $body_bytes_sent $request_time"#;
 
+/// What is logged of HTTP/2.
+const ASKED: &str = r#""$request" "$http_x_tenant" "$http_authorization""#;
+
 /// nginx in the foreground; it ends with this.
 struct Nginx {
     child: Child,
     port: u16,
+    /// Of HTTP/2: without TLS, with TLS, and where a connection takes ten requests.
+    two: [u16; 3],
     /// The Unix-domain socket that it also listens on.
     socket: PathBuf,
     _place: Place,
@@ -31,7 +36,12 @@ impl Nginx {
     fn start() -> Nginx {
         let place = Place::new();
         // Free a moment ago; nginx can't be asked to choose one itself.
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        let (port, two) = (free(), [free(), free(), free()]);
+        let [plain, tls, limited] = two;
+        let certified = rcgen::generate_simple_self_signed(["localhost".to_string()]).expect("a certificate");
+        place.file("cert.pem", certified.cert.pem());
+        place.file("key.pem", certified.signing_key.serialize_pem());
         let folder = place.path().to_str().expect("UTF-8").to_string();
         let socket = place.path().join("nginx.sock");
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -43,7 +53,17 @@ impl Nginx {
              events {{ worker_connections 1024; }}
              http {{
                  access_log off; {temporary} keepalive_requests 1000000;
-                 log_format timed '{LOGGED}';
+                 log_format timed '{LOGGED}'; log_format asked '{ASKED}';
+                 ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+                 server {{
+                     listen 127.0.0.1:{plain} http2; listen 127.0.0.1:{tls} ssl http2;
+                     location / {{ access_log {folder}/access.log asked; return 200 \"hello\n\"; }}
+                     location /file {{ root {folder}; }}
+                 }}
+                 server {{
+                     listen 127.0.0.1:{limited} http2; keepalive_requests 10;
+                     location / {{ access_log {folder}/access.log asked; return 200 \"hello\n\"; }}
+                 }}
                  server {{
                      listen 127.0.0.1:{port}; listen unix:{folder}/nginx.sock;
                      location / {{ return 200 \"hello\\n\"; }}
@@ -61,7 +81,7 @@ impl Nginx {
             .stdin(Stdio::null())
             .spawn()
             .expect("nginx starts");
-        let mut nginx = Nginx { child, port, socket, _place: place };
+        let mut nginx = Nginx { child, port, two, socket, _place: place };
         nginx.wait_until_it_listens();
         nginx
     }
@@ -262,6 +282,48 @@ fn the_log_of_a_load_becomes_a_trace_of_it() {
     assert_eq!(traced, logged);
     let posts = traced.iter().filter(|(_, request)| request.starts_with("POST")).count();
     assert_eq!((traced.len(), posts), (200, 80), "the mix that was asked for");
+}
+
+/// Header fields that are sent once and referred to afterwards arrive with each request, and drawn ones with their own values.
+#[test]
+fn streams_of_http_2_with_and_without_tls() {
+    for (which, scheme, trust) in [(0, "http", &[][..]), (1, "https", &["-k"])] {
+        let nginx = Nginx::start();
+        let url = format!("{scheme}://127.0.0.1:{}/{{{{index}}}}", nginx.two[which]);
+        let load = ["-R", "1000", "-n", "600", "-c", "2", "--streams", "20", "--http", "2", "--no-preflight"];
+        let own = ["-H", "X-Tenant: acme", "-H", "Authorization: Bearer 1", "--expect", "contains=hello"];
+        let run = Place::new().measure(&[&[url.as_str()], &load[..], &own, trust].concat());
+        run.assert_all("ok");
+        assert_eq!(run.document["codes"], serde_json::json!({ "200": 600 }));
+        assert_eq!(run.at("/operations/0/protocol"), "http/2");
+        assert!((1..=2).contains(&run.connections("opened")), "{run:?}");
+        let log = nginx.log(600);
+        let mut lines: Vec<&str> = log.lines().collect();
+        lines.sort_unstable();
+        let mut expected: Vec<String> =
+            (0..600).map(|i| format!("\"GET /{i} HTTP/2.0\" \"acme\" \"Bearer 1\"")).collect();
+        expected.sort_unstable();
+        assert_eq!(lines, expected);
+        let file = format!("{scheme}://127.0.0.1:{}/file", nginx.two[which]);
+        let load = ["-R", "200", "-n", "40", "-c", "1", "--http", "2", "--expect", "size=100000"];
+        Place::new().measure(&[&[file.as_str()], &load[..], trust].concat()).assert_all("ok");
+    }
+}
+
+/// nginx says GOAWAY after ten requests of a connection: none is lost, none is counted twice.
+#[test]
+fn connections_of_http_2_that_nginx_retires_are_replaced() {
+    let nginx = Nginx::start();
+    let url = format!("http://127.0.0.1:{}/{{{{index}}}}", nginx.two[2]);
+    let load = ["-R", "500", "-n", "300", "-c", "2", "--streams", "8", "--http", "2", "--no-preflight"];
+    let run = Place::new().measure(&[&[url.as_str()], &load[..]].concat());
+    run.assert_all("ok");
+    assert!(run.connections("opened") >= 25, "{run:?}");
+    // What was sent again was not looked at the first time.
+    let mut paths = asked(&nginx.log(300));
+    paths.sort_unstable();
+    paths.dedup();
+    assert_eq!(paths.len(), 300);
 }
 
 /// What was asked for, line by line of a log.

@@ -47,7 +47,7 @@ fn every_example_is_in_order_and_runs_in_the_virtual_world() {
         assert_eq!(place.call(&["plan", "check", path]).code(), Some(0), "{path}");
         let text = std::fs::read_to_string(&plan).expect("a plan");
         let is_for = |command: &str| text.contains(&format!("#   unblink {command} examples/"));
-        let said = match ["knee", "compare"].into_iter().find(|command| is_for(command)) {
+        let said = match ["knee", "compare", "signoff"].into_iter().find(|command| is_for(command)) {
             Some(command) => place.call(&[command, path, "--simulate", "-o", "out"]),
             None => place.call(&["sim", path, "-o", "out"]),
         };

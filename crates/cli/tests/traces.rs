@@ -129,7 +129,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (&["access.log", "--format", "nginx", "--keep", "cookies"], "is nothing that a log has"),
         (&["access.log", "--format", "nginx", "--key-file", "short"], "needs 16 or more"),
         (&["none.log", "--format", "nginx"], "can't read the log"),
-        (&["empty.log", "--format", "nginx"], "no request could be read in 0 lines"),
+        (&["empty.log", "--format", "nginx"], "no request could be read: the log is empty"),
         (&["access.log", "--format", "nginx", "-o", "access.log"], "is a file that is read"),
     ] {
         let to: &[&str] = if args.contains(&"-o") { &[] } else { &["-o", "x.trace"] };

@@ -1,16 +1,17 @@
-//! Which address of the target the next connection goes to, and what came of each.
+//! Chooses the target's address for the next connection and counts what happened at each address.
 
 use crate::target::Address;
 use unblink_core::failure::FailureKind;
 use unblink_core::record::AddressRecord;
 use unblink_core::time::{Instant, Nanos};
 
-/// An address that has just refused is passed over for so long, if there is another.
+/// How long an address that has just refused is passed over, if there is another one.
 const AVOIDED_FOR: Nanos = Nanos::from_secs(1);
-/// One that does not answer is passed over for as long as the first time, then twice as long and so on, so often.
+/// An address that does not answer is passed over for the same time at first. The time then doubles at most this
+/// often.
 const DOUBLINGS_MAX: u32 = 6;
 
-/// What came of the attempts to connect to one address, and of the requests to it.
+/// The results of the attempts to connect to one address, and of the requests to it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AddressCounts {
     /// Connections that became usable.
@@ -19,14 +20,14 @@ pub struct AddressCounts {
     pub refused: u64,
     /// Attempts that it left without an answer.
     pub unanswered: u64,
-    /// Attempts that failed otherwise: no route to it, say.
+    /// Attempts that failed in another way, for example because there is no route.
     pub unreachable: u64,
-    /// The arrivals whose last attempt went there, where the target may have several addresses.
+    /// The arrivals whose last attempt went to this address. Set only if the target may have several addresses.
     pub arrivals: Option<AddressRecord>,
 }
 
 impl AddressCounts {
-    /// Adds another worker's.
+    /// Adds another worker's counts.
     pub fn add(&mut self, o: &AddressCounts) {
         self.usable += o.usable;
         self.refused += o.refused;
@@ -40,24 +41,24 @@ impl AddressCounts {
 
 /// The addresses of one target, taken in turn by one worker.
 pub(crate) struct Addresses {
-    /// All that have been used; an address keeps its number.
+    /// All addresses that have been used. An address keeps its number.
     known: Vec<Known>,
-    /// The numbers of those that connections may go to now.
+    /// The numbers of the addresses that connections may go to now.
     current: Vec<u32>,
-    /// Whose turn it is, of these.
+    /// The index in `current` of the next address.
     turn: usize,
 }
 
 struct Known {
     address: Address,
     avoided_until: Instant,
-    /// Attempts without an answer, since it last took a connection.
+    /// Attempts without an answer since the address last took a connection.
     silent: u32,
     counts: AddressCounts,
 }
 
 impl Addresses {
-    /// At least one address, which others may follow; workers begin at different ones.
+    /// Takes at least one address; others may be added later. Workers begin at different addresses.
     pub(crate) fn new(addresses: &[Address], worker: usize) -> Addresses {
         let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0 };
         all.replace(addresses);
@@ -65,8 +66,8 @@ impl Addresses {
         all
     }
 
-    /// From now on connections go to these. Those that are open stay, and so does the order: a resolver may turn its
-    /// answers round.
+    /// From now on, connections go to these addresses. Open connections stay. The order stays too, because a resolver
+    /// may rotate its answers.
     pub(crate) fn replace(&mut self, addresses: &[Address]) {
         let new: Vec<u32> = addresses.iter().map(|address| self.number(address)).collect();
         let next = self.current.get(self.turn).copied();
@@ -93,12 +94,12 @@ impl Addresses {
         &self.known[number as usize].address
     }
 
-    /// How many connections may go to.
+    /// The number of addresses that connections may go to.
     pub(crate) fn len(&self) -> u32 {
         self.current.len() as u32
     }
 
-    /// The next in turn that has not just refused; the next in turn when all have.
+    /// The next address in turn that has not just refused, or simply the next one if all have.
     pub(crate) fn next(&mut self, now: Instant) -> u32 {
         let mut turn = self.turn;
         for _ in 0..self.current.len() {
@@ -111,31 +112,33 @@ impl Addresses {
         self.current[turn]
     }
 
-    /// The one after `address`.
+    /// The address after `address`.
     pub(crate) fn after(&self, address: u32) -> u32 {
         let place = self.current.iter().position(|&number| number == address);
         self.current[place.map_or(0, |place| (place + 1) % self.current.len())]
     }
 
-    /// `address` has refused.
+    /// Notes that `address` has refused.
     pub(crate) fn avoid(&mut self, address: u32, now: Instant) {
         self.known[address as usize].avoided_until = now + AVOIDED_FOR;
     }
 
-    /// `address` has not answered. To try it again costs a place in the pool for as long as an attempt may take.
+    /// Notes that `address` has not answered. Another attempt occupies a place in the pool for as long as it may
+    /// take.
     pub(crate) fn avoid_silent(&mut self, address: u32, now: Instant) {
         let known = &mut self.known[address as usize];
         known.avoided_until = now + Nanos(AVOIDED_FOR.0 << known.silent.min(DOUBLINGS_MAX));
         known.silent += 1;
     }
 
-    /// A connection to `address` became usable.
+    /// Notes that a connection to `address` became usable.
     pub(crate) fn count(&mut self, address: u32) {
         self.known[address as usize].silent = 0;
         self.known[address as usize].counts.usable += 1;
     }
 
-    /// An attempt to connect to `address` failed. What this machine lacks is not the address's doing.
+    /// Notes that an attempt to connect to `address` failed. A lack on this machine is not counted against the
+    /// address.
     pub(crate) fn count_failed(&mut self, address: u32, kind: FailureKind) {
         let counts = &mut self.known[address as usize].counts;
         match kind {
@@ -146,9 +149,9 @@ impl Addresses {
         }
     }
 
-    /// By address, with `arrivals` by the number of the address: empty where they were not recorded.
+    /// The counts by address. `arrivals` is indexed by address number, and empty if arrivals were not recorded.
     pub(crate) fn into_counts(self, arrivals: Vec<AddressRecord>) -> Vec<(Address, AddressCounts)> {
-        // The last ones may never have taken a connection.
+        // The last addresses may never have taken a connection.
         let none = (!arrivals.is_empty()).then(AddressRecord::default);
         let each = self.known.into_iter().zip(arrivals.into_iter().map(Some).chain(std::iter::repeat(none)));
         each.map(|(known, arrivals)| (known.address, AddressCounts { arrivals, ..known.counts })).collect()

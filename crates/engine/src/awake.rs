@@ -1,9 +1,9 @@
-//! Processors that don't go to sleep while a run goes on.
+//! Keeps processors from going to sleep while a run goes on.
 //!
-//! An idle processor is sent to sleep, and in a virtual machine handed back to the host. To wake it takes from some
-//! microseconds to milliseconds, which no spinning before a deadline makes up for when it is an answer that wakes it.
-//! Linux keeps all processors awake for as long as somebody holds a bound of 0 µs on the time to wake up
-//! (`Documentation/power/pm_qos_interface.rst`; cyclictest does the same).
+//! The kernel sends an idle processor to sleep, and a virtual machine hands it back to the host. Waking it takes
+//! between some microseconds and milliseconds. Spinning before a deadline does not help when it is an answer that
+//! wakes the processor. Linux keeps all processors awake for as long as somebody holds a bound of 0 µs on the wake-up
+//! time (`Documentation/power/pm_qos_interface.rst`; cyclictest does the same).
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,8 @@ use std::path::Path;
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// While it lives, no processor sleeps. The kernel takes the bound back when the file is closed, also by a kill.
+/// No processor sleeps while this lives. The kernel drops the bound when the file is closed, even if the process is
+/// killed.
 #[derive(Debug)]
 pub(crate) struct Awake {
     _bound: File,
@@ -25,7 +26,7 @@ impl Awake {
 
     fn by(device: &Path) -> Option<Awake> {
         let mut bound = OpenOptions::new().write(true).open(device).ok()?;
-        // In µs, as the machine writes numbers.
+        // A number of µs in the machine's byte order.
         bound.write_all(&0_i32.to_ne_bytes()).ok()?;
         Some(Awake { _bound: bound })
     }

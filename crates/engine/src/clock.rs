@@ -9,7 +9,7 @@ pub type WallTime = std::time::SystemTime;
 /// A monotone clock that starts at 0. Copies agree with each other. Reading it costs about 20 ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// What `CLOCK_MONOTONIC` read at the start, in ns.
+    /// The value of `CLOCK_MONOTONIC` at the start, in ns.
     origin_ns: u64,
 }
 
@@ -38,32 +38,33 @@ impl Clock {
     }
 }
 
-/// The clock that `std::time::Instant` reads too, as a plain number: no 128 bits, and deadlines of timers are on the
-/// same scale. By way of the C library, since rustix looks for the vDSO itself and ends a program that valgrind
-/// watches.
+/// Reads the clock that `std::time::Instant` reads too, but as a plain number: it needs no 128 bits, and timer
+/// deadlines are on the same scale. It calls the C library, because rustix looks for the vDSO itself and ends a
+/// program that runs under valgrind.
 #[inline]
 #[allow(unsafe_code)] // A C function.
 fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is writable and lives for the call. The clock always exists on Linux, so that it can't fail.
+    // SAFETY: `now` is writable and lives for the call. The clock always exists on Linux, so the call can't fail.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// A worker's clock that notices when the worker was away: each look notes the time since the last one,
-/// unless waiting was what the worker was asked to do.
+/// A worker's clock that notices when the worker was away. Each look at the clock notes the time since the last look,
+/// unless the worker was asked to wait.
 pub(crate) struct Watch {
     clock: Clock,
     last: Instant,
     pauses: Pauses,
-    /// Since it was last asked for.
+    /// The absence since the last call of [`Watch::take_absence`].
     absence: Option<Absence>,
 }
 
 /// The time between two looks at the clock, the second of which came late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Absence {
-    /// The look before; after a wait that was asked for, just before its end: until then nobody was missed.
+    /// The look before. After a requested wait it is the moment just before the wait's end: until then nobody missed
+    /// the worker.
     pub(crate) from: Instant,
     /// The late one.
     pub(crate) until: Instant,
@@ -76,7 +77,7 @@ pub(crate) struct Absence {
 pub(crate) struct Pauses {
     /// The longest.
     pub(crate) longest: Nanos,
-    /// All that were at least [`PAUSE_FROM`] long, together.
+    /// The sum of all that were at least [`PAUSE_FROM`] long.
     pub(crate) sum: Nanos,
 }
 
@@ -85,7 +86,7 @@ impl Watch {
         Watch { clock, last: clock.now(), pauses: Pauses::default(), absence: None }
     }
 
-    /// The time now; the worker was not asked to wait since the last look.
+    /// The time now. The worker was not asked to wait since the last look.
     #[inline]
     pub(crate) fn now(&mut self) -> Instant {
         let now = self.clock.now();
@@ -94,10 +95,10 @@ impl Watch {
         now
     }
 
-    /// The time now, after a wait that was to end at `until` at the latest.
+    /// The time now, after a wait that should have ended at `until` at the latest.
     pub(crate) fn now_after_wait(&mut self, until: Instant) -> Instant {
         let now = self.clock.now();
-        // What fell due at its very end has waited from then on.
+        // What fell due exactly at the end has been waiting since then.
         let from = Instant(until.0.saturating_sub(1)).max(self.last);
         self.note(from, now, now.since(until.max(self.last)));
         self.last = now;
@@ -110,7 +111,7 @@ impl Watch {
         self.last
     }
 
-    /// The clock, for what is not the worker's own time.
+    /// The clock, for times other than the worker's own.
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -130,7 +131,7 @@ impl Watch {
     fn note(&mut self, from: Instant, now: Instant, away: Nanos) {
         if away >= PAUSE_FROM {
             self.pauses.sum += away;
-            // Two that nobody has asked for yet become one.
+            // Two absences that nobody has asked for yet are joined into one.
             let first = self.absence.map_or(from, |absence| absence.from);
             let before = self.absence.map_or(Nanos::ZERO, |absence| absence.away);
             self.absence = Some(Absence { from: first, until: now, away: before + away });
@@ -139,7 +140,7 @@ impl Watch {
     }
 }
 
-/// A duration as the kernel takes it.
+/// A duration in the kernel's format.
 pub(crate) fn timespec(d: Nanos) -> rustix::time::Timespec {
     rustix::time::Timespec { tv_sec: (d.0 / 1_000_000_000) as i64, tv_nsec: (d.0 % 1_000_000_000) as _ }
 }

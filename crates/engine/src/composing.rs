@@ -1,4 +1,4 @@
-//! What an arrival's request is filled in with, for the protocol.
+//! The values that fill in an arrival's request, in the form the protocol asks for.
 
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
@@ -15,7 +15,7 @@ pub(crate) struct Composing<'a> {
 }
 
 impl<'a> Composing<'a> {
-    /// Draws for an arrival of `plan`, whose schedule began at `start`. None if rows have run out.
+    /// Draws for an arrival of `plan`, whose schedule began at `start`. `None` if the rows have run out.
     pub(crate) fn begin(
         values: &'a Values,
         composer: &'a mut Composer,
@@ -33,10 +33,10 @@ impl Filler for Composing<'_> {
     }
 }
 
-/// Fills in what another does, and knows how long the answer will be waited for.
+/// Wraps another filler and adds how long the answer will be waited for.
 pub(crate) struct Until<'a, F> {
     pub(crate) filler: &'a mut F,
-    /// From the send on.
+    /// The time left, counted from the send.
     pub(crate) left: Nanos,
 }
 
@@ -58,7 +58,7 @@ impl<F: Filler> Filler for Until<'_, F> {
 pub(crate) struct Ready<'a>(&'a [u8]);
 
 impl<'a> Ready<'a> {
-    /// That of `script`, if there is one.
+    /// The first request of `script`, if there is one.
     pub(crate) fn first(script: Option<&'a Script>) -> Ready<'a> {
         Ready(script.and_then(|script| script.first().first()).map_or(&[], Vec::as_slice))
     }

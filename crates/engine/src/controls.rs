@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use unblink_core::time::{Instant, Nanos};
 
-/// From the user's wish to stop to the end of the schedule: every worker has heard of it by then.
+/// The time between the user's wish to stop and the end of the schedule. By then every worker has heard of it.
 const STOP_LEAD: Nanos = Nanos::from_millis(20);
 
 /// Ends a run early, from any thread.
@@ -20,19 +20,21 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// Of so many workers, who measure time by `clock`.
+    /// Controls for `workers` workers, which measure time by `clock`.
     pub(crate) fn new(clock: Clock, workers: usize) -> Result<Controls, Errno> {
         let wakers = (0..workers).map(|_| eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC));
         let (stop_at, aborted) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
         Ok(Controls { clock, stop_at, aborted, wakers: wakers.collect::<Result<_, _>>()? })
     }
 
-    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody had stopped it before.
+    /// Lets nothing fall due from now on. What is under way is waited for. True unless the run had already been
+    /// stopped.
     pub fn stop(&self) -> bool {
         self.stop_from(Instant(0))
     }
 
-    /// The same from `at` on, if that still lies ahead. True unless a stop that comes no later was known before.
+    /// Like [`Controls::stop`], but from `at` on if that is still ahead. True unless an equal or earlier stop was
+    /// known before.
     pub fn stop_from(&self, at: Instant) -> bool {
         let at = (self.clock.now() + STOP_LEAD).0.max(at.0);
         let is_first = self.stop_at.fetch_min(at, Ordering::Relaxed) > at;
@@ -40,10 +42,10 @@ impl Controls {
         is_first
     }
 
-    /// Ends at once, with what was recorded.
+    /// Ends the run at once and keeps what was recorded.
     pub fn abort(&self) {
         self.stop();
-        // Whoever sees this sees the stop too.
+        // A thread that sees this flag sees the stop too.
         self.aborted.store(true, Ordering::Release);
         self.wake();
     }

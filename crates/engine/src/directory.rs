@@ -1,4 +1,4 @@
-//! The addresses of a target in a run that asks for them again.
+//! The addresses of a target in a run that resolves its name repeatedly.
 
 use crate::target::{Address, Refresh};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,17 +6,17 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the name says now.
+/// The addresses that the name resolves to now.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
-    /// Grows with each change; a worker that knows it need not look.
+    /// Grows with each change. A worker that has seen the current version need not look.
     version: AtomicU64,
     addresses: Mutex<Vec<Address>>,
     failed: AtomicU64,
 }
 
 impl Directory {
-    /// The addresses, unless `seen` is their version already, which it becomes.
+    /// Returns the addresses if `seen` is not their current version, and sets `seen` to it.
     pub(crate) fn changed(&self, seen: &mut u64) -> Option<Vec<Address>> {
         let version = self.version.load(Ordering::Acquire);
         if version == *seen {
@@ -26,7 +26,7 @@ impl Directory {
         Some(self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// How often there was no answer.
+    /// How often the name could not be resolved.
     pub(crate) fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
@@ -40,7 +40,7 @@ impl Directory {
                     has_changed |= !is_same;
                     *known = found;
                 }
-                // Those of the last answer are used on.
+                // The addresses of the last answer stay in use.
                 _ => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
             }
         }
@@ -52,11 +52,11 @@ impl Directory {
     }
 }
 
-/// Asks again for as long as it lives.
+/// Resolves the name repeatedly for as long as it lives.
 pub(crate) struct Asking(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
 impl Asking {
-    /// The thread is not waited for at the end: a resolver may take its time.
+    /// The thread is not joined at the end, because a resolver may take its time.
     pub(crate) fn begin(directory: Arc<Directory>, mut refresh: Refresh) -> Asking {
         let (alive, ended) = channel::<()>();
         std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The workers of a run begin together.
+//! Makes the workers of a run begin together.
 
 use crate::clock::Clock;
 use crate::error::EngineError;
@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, PoisonError};
 use unblink_core::time::{Instant, Nanos};
 
-/// From "all workers are ready" to the schedule's zero.
+/// The time between "all workers are ready" and the schedule's zero.
 const LEAD: Nanos = Nanos::from_millis(50);
 
 /// Where workers wait for each other before the start.
@@ -16,7 +16,7 @@ pub(crate) struct Gate {
 }
 
 struct GateState {
-    /// A worker could not be set up.
+    /// Set when a worker could not be set up.
     refused: Option<Errno>,
     ready: usize,
     start: Option<Instant>,
@@ -29,7 +29,8 @@ impl Gate {
         Gate { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The worker is ready. Returns when all are: the schedule's zero, or nothing if there is no run.
+    /// Reports that the worker is ready and waits until all are. Returns the schedule's zero, or `None` if there is
+    /// no run.
     pub(crate) fn ready_and_wait(&self) -> Option<Instant> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.ready += 1;
@@ -40,14 +41,14 @@ impl Gate {
         state.start
     }
 
-    /// The worker can't be set up: there will be no run.
+    /// Reports that the worker can't be set up, so there will be no run.
     pub(crate) fn refuse(&self, errno: Errno) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.refused.get_or_insert(errno);
         self.changed.notify_all();
     }
 
-    /// Opens once every worker is ready; `lost` names one that has ended instead.
+    /// Opens once every worker is ready. `lost` names a worker that has ended instead.
     pub(crate) fn open_when_ready(
         &self,
         workers: usize,

@@ -1,4 +1,4 @@
-//! File descriptors and local ports: raised where possible, known before the run.
+//! Limits on file descriptors and local ports. They are raised where possible and known before the run.
 
 use rustix::fd::AsFd;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Descriptors kept back for files, standard streams and the report.
 pub const RESERVED_DESCRIPTORS: u64 = 60;
 
-/// Epoll, timer, wake-up and the kernel's counters of the thread.
+/// Per worker: epoll, the timer, the wake-up, and the kernel's counters of the thread.
 const DESCRIPTORS_PER_WORKER: u64 = 4;
 
 /// What this process may use.
@@ -19,14 +19,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Connections that fit beside `threads` workers, with some descriptors kept back.
+    /// The number of connections that fit beside `threads` workers, with some descriptors kept back.
     pub fn connections(&self, threads: u32) -> u64 {
         let own = RESERVED_DESCRIPTORS + DESCRIPTORS_PER_WORKER * u64::from(threads);
         self.descriptors.saturating_sub(own).max(1)
     }
 }
 
-/// Raises the soft limit of file descriptors to the hard one and says what there is.
+/// Raises the soft limit of file descriptors to the hard limit and returns the limits in force.
 pub fn raise() -> Limits {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -38,20 +38,20 @@ pub fn raise() -> Limits {
     Limits { descriptors, ports: local_ports() }
 }
 
-/// Makes the kernel's table of descriptors large enough for `connections` more, once and beforehand.
+/// Makes the kernel's table of descriptors large enough for `connections` more, in one step before the run.
 ///
-/// The table grows by doubling, and in a process with several threads each time waits for all processors
-/// to take note (`synchronize_rcu`): 10 to 20 ms in which a worker would be stuck in `socket`.
+/// The table grows by doubling. In a process with several threads, each growth waits until all processors have taken
+/// note (`synchronize_rcu`). A worker would be stuck in `socket` for 10 to 20 ms.
 pub fn make_room(any: impl AsFd, connections: u64) {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let highest = (connections + RESERVED_DESCRIPTORS).min(limit.saturating_sub(1));
-    // The copy is closed at once; the table stays. Where that fails the run is only less smooth.
+    // The copy is closed at once, but the table keeps its size. If this fails, the run is only less smooth.
     if let Ok(highest) = i32::try_from(highest) {
         let _ = rustix::io::fcntl_dupfd_cloexec(any, highest);
     }
 }
 
-/// Ports that the kernel hands out, from `net.ipv4.ip_local_port_range` (used for IPv6 too).
+/// The number of ports that the kernel hands out, from `net.ipv4.ip_local_port_range` (used for IPv6 too).
 fn local_ports() -> u32 {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut ends = range.split_whitespace().filter_map(|n| n.parse::<u32>().ok());

@@ -1,10 +1,10 @@
-//! Waiting until a moment, or until a socket has something to say, whichever is first.
+//! Waits until a given moment or until a socket is ready, whichever comes first.
 //!
-//! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late), so long waits use a timer with
-//! an absolute deadline, short ones the timeout, and the last stretch is spun: each round polls the
-//! sockets too, so that answers are not kept waiting. How long that stretch is follows from how late
-//! wake-ups have been; [`Pacing`] says how much of it is worth its cost. Where answers come thick and fast,
-//! going to sleep between them costs both sides more than polling does: see [`Linger`].
+//! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late). Long waits therefore use a timer with an
+//! absolute deadline, and short ones use the timeout. The last stretch is spun. Each round of the spin polls the
+//! sockets too, so that answers are not kept waiting. The length of that stretch follows from how late wake-ups have
+//! been; [`Pacing`] says how much of it is worth its cost. When answers come in quick succession, sleeping between
+//! them costs both sides more than polling does: see [`Linger`].
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
 use crate::pacing::{Linger, Pacing, SpinWindow};
@@ -18,9 +18,9 @@ use std::num::NonZeroU64;
 use unblink_core::dispatch::LOOK_EVERY;
 use unblink_core::time::{Instant, Nanos};
 
-/// From this length on a timer with an absolute deadline is armed.
+/// Waits of at least this length use a timer with an absolute deadline.
 const TIMER_FROM: Nanos = Nanos::from_millis(5);
-/// Sockets that one wait reports at the most.
+/// The most sockets that one wait reports.
 const EVENTS_MAX: usize = 256;
 
 /// The token of the timer; sockets use (generation, slot).
@@ -38,18 +38,18 @@ pub(crate) struct Pacer {
     pacing: Pacing,
     spin: SpinWindow,
     real_time: RealTime,
-    /// The kernel has `epoll_pwait2` (Linux 5.11), and nothing stands between it and us.
+    /// Whether the kernel has `epoll_pwait2` (Linux 5.11) and nothing keeps us from using it.
     has_fine_timeouts: bool,
     linger: Linger,
     events: Vec<epoll::Event>,
-    /// Time spent waiting since it was last asked for.
+    /// Time spent waiting since the last call of [`Pacer::take_figures`].
     waited: Nanos,
 }
 
 impl Pacer {
     /// A pacer for the calling thread, whose timer slack it sets to 1 ns.
     pub(crate) fn new(clock: Clock, pacing: Pacing) -> Result<Pacer, Errno> {
-        // Not allowed in some containers; a later wake-up is then seen as the generator's lateness.
+        // Some containers don't allow this. Later wake-ups then count as the generator's lateness.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -71,14 +71,14 @@ impl Pacer {
         })
     }
 
-    /// The load is about to begin: from now on being late matters.
+    /// The load is about to begin. From now on, lateness matters.
     pub(crate) fn begin(&mut self) {
         if self.pacing == Pacing::Precise {
             self.real_time = RealTime::ask_for(self.watch.now());
         }
     }
 
-    /// At which priority the thread ran.
+    /// The priority at which the thread ran.
     pub(crate) fn priority(&self) -> Priority {
         self.real_time.priority()
     }
@@ -88,7 +88,7 @@ impl Pacer {
         &self.epoll
     }
 
-    /// What the last wait reported: (token, flags). The timer's own event may be among it.
+    /// What the last wait reported: (token, flags). It may include the timer's own event.
     #[inline]
     pub(crate) fn event(&self, i: usize) -> Option<(u64, epoll::EventFlags)> {
         self.events.get(i).map(|e| (e.data.u64(), e.flags))
@@ -100,13 +100,13 @@ impl Pacer {
         &mut self.watch
     }
 
-    /// Own pauses and time spent waiting, since the last call.
+    /// The worker's own pauses and the time spent waiting, since the last call.
     pub(crate) fn take_figures(&mut self) -> (Pauses, Nanos) {
         (self.watch.take_pauses(), std::mem::take(&mut self.waited))
     }
 
-    /// Waits until `wake` or until a socket is ready. The worker has just looked at its clock, and may await answers.
-    /// Returns the time afterwards.
+    /// Waits until `wake` or until a socket is ready. The worker has just looked at its clock and may be awaiting
+    /// answers. Returns the time afterwards.
     pub(crate) fn wait(&mut self, wake: Instant, awaits_answers: bool) -> Instant {
         let now = self.watch.last();
         if wake <= now {
@@ -126,8 +126,8 @@ impl Pacer {
             let ahead = wake.since(now);
             let spin = self.spin.length();
             if ahead > spin {
-                // A signal, or the timer of an earlier wait, may end this one before its time: then the
-                // loop sleeps again.
+                // A signal, or the timer of an earlier wait, may end this sleep too early. The loop then sleeps
+                // again.
                 let until = wake - spin;
                 if awaits_answers && self.linger.pays() {
                     let after = self.poll_until(until.min(now + self.linger.length()));
@@ -153,7 +153,7 @@ impl Pacer {
         now
     }
 
-    /// Until a socket is ready, or until then.
+    /// Polls until a socket is ready, or until `end`.
     fn poll_until(&mut self, end: Instant) -> Instant {
         loop {
             self.poll(Patience::None);
@@ -178,12 +178,12 @@ impl Pacer {
     }
 
     fn poll(&mut self, patience: Patience) {
-        // EINTR is a wake-up like any other: the caller looks at the clock.
+        // EINTR is a wake-up like any other, since the caller looks at the clock.
         let _ = wait_coarsely(&self.epoll, &mut self.events, patience);
         self.drop_timer_alone();
     }
 
-    /// The timer's own event ends a wait, and is nothing else.
+    /// The timer's event only ends a wait. If it came alone, it is dropped.
     fn drop_timer_alone(&mut self) {
         if let [only] = self.events.as_slice()
             && only.data.u64() == TIMER_TOKEN
@@ -192,8 +192,8 @@ impl Pacer {
         }
     }
 
-    /// Makes sure that the timer ends a wait at `at` at the latest. One that is set to an earlier time is left
-    /// alone: a loop whose sockets wake it thousands of times a second would otherwise set it each time.
+    /// Makes sure that the timer ends a wait at `at` at the latest. A timer set to an earlier time is left alone.
+    /// Otherwise a loop whose sockets wake it thousands of times a second would set the timer each time.
     fn arm(&mut self, now: Instant, at: Instant) -> Result<(), Errno> {
         if self.timer_at.is_some_and(|set| now < set && set <= at) {
             return Ok(());
@@ -209,21 +209,21 @@ impl Pacer {
     }
 }
 
-/// How long to wait where milliseconds are no measure.
+/// How long to wait if it is not a matter of milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Patience {
     None,
     Endless,
 }
 
-/// `epoll_wait`, which costs the kernel less than `epoll_pwait2`: there is no time and no signal mask to copy.
+/// Calls `epoll_wait`, which costs the kernel less than `epoll_pwait2`: it has no time and no signal mask to copy.
 #[allow(unsafe_code)] // rustix has the other one alone.
 fn wait_coarsely(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, patience: Patience) -> Result<(), Errno> {
     const { assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>()) };
     let timeout = if patience == Patience::None { 0 } else { -1 };
     events.clear();
     let room = i32::try_from(events.capacity()).unwrap_or(i32::MAX);
-    // SAFETY: the descriptor is open, and the buffer has room for as many events as the call is told; both event
+    // SAFETY: the descriptor is open, and the buffer has room for as many events as the call is told. Both event
     // types are the kernel's own `struct epoll_event`.
     let n = unsafe { libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr().cast(), room, timeout) };
     let n = usize::try_from(n).map_err(|_| Errno::INTR)?;

@@ -1,4 +1,4 @@
-//! How much processor time punctuality may cost.
+//! How much processor time may be spent on being punctual.
 
 use unblink_core::dispatch::Grain;
 use unblink_core::time::Nanos;
@@ -6,23 +6,23 @@ use unblink_core::time::Nanos;
 /// What a worker does in the last moments before an arrival falls due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pacing {
-    /// Spins for as long as nearly every wake-up is late, at a real-time priority and with no processor asleep, where
-    /// that is permitted.
+    /// Spins for as long as nearly every wake-up is late. If permitted, it runs at a real-time priority and lets no
+    /// processor sleep.
     Precise,
     /// Spins for as long as most wake-ups are late.
     #[default]
     Balanced,
-    /// Never spins, and sends arrivals of an open load that fall due within a millisecond together.
+    /// Never spins, and sends together the arrivals of an open load that fall due within a millisecond.
     Frugal,
 }
 
-/// With [`Pacing::Frugal`] arrivals leave together once in this, and so up to so much late, which counts as the
-/// generator's own lateness; answers are read when they come.
+/// With [`Pacing::Frugal`] arrivals leave together once in this time. They are late by up to this time, which counts
+/// as the generator's own lateness. Answers are read when they come.
 const GRAIN: Nanos = Nanos::from_millis(1);
 
 impl Pacing {
-    /// Which arrivals leave together, of worker `worker` of so many. The workers take turns, so that they don't all want
-    /// a processor at once, nor the target get all it gets in a millisecond at its beginning.
+    /// Which arrivals of worker `worker` leave together. The workers take turns, so that they don't all want a
+    /// processor at once, and so that the target does not get a whole millisecond's requests at its beginning.
     pub(crate) fn grain(self, worker: usize, workers: u32) -> Option<Grain> {
         let phase = Nanos(GRAIN.0 * worker as u64 / u64::from(workers.max(1)));
         (self == Pacing::Frugal).then_some(Grain { length: GRAIN, phase })
@@ -38,26 +38,26 @@ impl Pacing {
     }
 }
 
-/// How long before a deadline the worker is up: the share `q` of the wake-ups comes within it. A sleep ends late
-/// by what the kernel and the processor need to wake, which differs from machine to machine and with the load.
+/// How long before a deadline the worker is up. A given share of the wake-ups comes within this window. A sleep ends
+/// late by the time that the kernel and the processor need to wake, which depends on the machine and on the load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinWindow {
     now: Nanos,
     min: Nanos,
     max: Nanos,
-    /// Wake-ups that come within the window for each that does not.
+    /// How many wake-ups come within the window for each one that does not.
     within_per_late: u64,
 }
 
-/// By this part of itself the window grows when a wake-up comes later than it.
+/// The window grows by this fraction of itself when a wake-up comes later than it.
 const GROWTH: u64 = 32;
 
 impl SpinWindow {
-    /// The widest window first: nothing is known of the machine yet.
+    /// Begins with the widest window, because nothing is known of the machine yet.
     pub(crate) fn new(pacing: Pacing) -> SpinWindow {
         let (min, max, within_per_late) = match pacing {
-            // Together with the work of 10,000 arrivals per second this leaves room to sleep: a real-time thread
-            // that never sleeps is taken off its processor for tens of milliseconds.
+            // With the work of 10,000 arrivals per second, this leaves room to sleep. A real-time thread that never
+            // sleeps is taken off its processor for tens of milliseconds.
             Pacing::Precise => (Nanos::from_micros(10), Nanos::from_micros(60), 99),
             Pacing::Balanced => (Nanos::from_micros(2), Nanos::from_micros(40), 9),
             Pacing::Frugal => (Nanos::ZERO, Nanos::ZERO, 1),
@@ -71,8 +71,8 @@ impl SpinWindow {
         self.now
     }
 
-    /// A sleep has ended `late` after the time that it was to end. Steps up and down are as unequal as the shares
-    /// of wake-ups that ask for them, so that the window settles at that quantile of their lateness (stochastic
+    /// Notes that a sleep ended `late` after its deadline. The steps up and down are in the ratio of the shares of
+    /// wake-ups that ask for them, so that the window settles at that quantile of their lateness (stochastic
     /// approximation: Robbins and Monro, 1951).
     pub(crate) fn learn(&mut self, late: Nanos) {
         let step = (self.now.0 / GROWTH).max(100);
@@ -85,39 +85,40 @@ impl SpinWindow {
     }
 }
 
-/// Whether to poll the sockets for a moment before going to sleep, where answers are awaited. When a stalled server
-/// comes back, its answers follow each other within microseconds; a worker that sleeps between two of them costs the
-/// server's send an interrupt to the other processor, and sets the scheduler looking for a place for it, over and over.
-/// And an answer that finds the worker asleep is seen late by what waking costs, which is much of what a quick server
-/// takes. As with an adaptive lock: it is worth polling as long as the last sleeps would have been short.
+/// Whether to poll the sockets for a moment before going to sleep while answers are awaited. When a stalled server
+/// comes back, its answers follow each other within microseconds. If the worker sleeps between two of them, each send
+/// of the server costs an interrupt to the other processor and makes the scheduler find a place for the worker. An
+/// answer that finds the worker asleep is also seen late by the time that waking takes, which is a large part of the
+/// time that a quick server needs. As with an adaptive lock, polling is worth it as long as the last sleeps would
+/// have been short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linger {
-    /// The longest that it polls in vain; none: never.
+    /// The longest time to poll in vain. Zero means never to poll.
     length: Nanos,
-    /// Sleeps in a row that an answer ended within that.
+    /// How many sleeps in a row were ended by an answer within `length`.
     brief: u32,
-    /// So much more may be polled. Sleep earns it.
+    /// How much longer it may poll. Sleeping earns credit.
     credit: Nanos,
 }
 
 impl Linger {
-    /// One brief sleep is chance.
+    /// A single brief sleep may be chance.
     const BRIEF_SLEEPS: u32 = 2;
-    /// A worker that only polls is up to nothing else for no longer than this, so that it keeps a real-time priority.
+    /// The longest time that a worker only polls. The limit lets it keep a real-time priority.
     const CREDIT_MAX: Nanos = Nanos::from_millis(30);
 
     pub(crate) fn new(pacing: Pacing) -> Linger {
         let length = match pacing {
-            // A quick server's answers: what waking costs would be a tenth of them.
+            // Suits a quick server's answers: waking would take a tenth of their time.
             Pacing::Precise => Nanos::from_micros(300),
-            // What sleeping and waking cost in a virtual machine.
+            // The time that sleeping and waking take in a virtual machine.
             Pacing::Balanced => Nanos::from_micros(20),
             Pacing::Frugal => Nanos::ZERO,
         };
         Linger { length, brief: 0, credit: Self::CREDIT_MAX }
     }
 
-    /// The longest that it polls in vain.
+    /// The longest time to poll in vain.
     pub(crate) fn length(&self) -> Nanos {
         self.length
     }
@@ -128,7 +129,8 @@ impl Linger {
         self.brief >= Self::BRIEF_SLEEPS && self.credit > Nanos::ZERO
     }
 
-    /// A sleep of this length is over; a socket ended it, or the time. Without an answer to come it says nothing.
+    /// Notes that a sleep of this length was ended by a socket or by its deadline. Whether it was brief matters only
+    /// if an answer was awaited.
     pub(crate) fn slept(&mut self, length: Nanos, awaits_answers: bool, by_socket: bool) {
         self.credit = (self.credit + length).min(Self::CREDIT_MAX);
         if length >= self.length && awaits_answers {
@@ -138,7 +140,7 @@ impl Linger {
         }
     }
 
-    /// Has polled for so long. In vain: then the next wait sleeps.
+    /// Notes that it has polled for this long. If that was in vain, the next wait sleeps.
     pub(crate) fn polled(&mut self, length: Nanos, by_socket: bool) {
         self.credit = self.credit - length;
         if !by_socket && length >= self.length {

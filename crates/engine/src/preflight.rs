@@ -1,6 +1,7 @@
-//! One request before the run, so that a wrong address or a login page is found out at once.
+//! Sends one request before the run, so that a wrong address or a login page is found out at once.
 //!
-//! It goes over the connection and the protocol of the run, and is judged as the run would, on the calling thread.
+//! The request goes over the run's kind of connection and protocol and is judged as in the run, but on the calling
+//! thread.
 
 mod composed;
 mod error;
@@ -37,20 +38,20 @@ use unblink_workload::{Composer, Kept};
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
 
-/// A request that was sent once, by itself, and what came of it.
+/// A request that was sent once, by itself, and its result.
 #[derive(Debug)]
 pub struct Tried {
-    /// What was sent, secrets and all.
+    /// The bytes sent, including secrets.
     pub sent: Vec<u8>,
-    /// The answer's head, as far as it came.
+    /// The answer's head, as far as it arrived.
     pub head: Vec<u8>,
-    /// The answer's body as it came, as far as it may be looked at: codings such as gzip are not undone.
+    /// The answer's body as it arrived, as far as it may be looked at. Codings such as gzip are not undone.
     pub body: Vec<u8>,
-    /// What the protocol says of the answer, if it is whole.
+    /// The protocol's view of the answer, if the answer is whole.
     pub reply: Option<Reply>,
-    /// From the attempt to connect to the last byte of the answer.
+    /// The time from the attempt to connect to the last byte of the answer.
     pub took: Nanos,
-    /// A connection takes so many requests at once, and not as many as were asked for.
+    /// How many requests a connection takes at once, if that is less than was asked for.
     pub room: Option<u32>,
     /// What a journey would do after the answer.
     pub then: Then,
@@ -58,17 +59,17 @@ pub struct Tried {
     pub result: Result<(), PreflightError>,
 }
 
-/// The same, and what its answer brings.
+/// A request that was sent once, and the values that its answer brings.
 #[derive(Debug)]
 pub struct AskedOnce {
     /// What was sent and answered.
     pub tried: Tried,
-    /// For each value that is to be taken what it is, or why it could not be; nothing where there was no answer to take it from.
+    /// Each value to be taken, or why it could not be taken. Empty if there was no answer to take values from.
     pub taken: Vec<Result<Vec<u8>, String>>,
 }
 
 impl Tried {
-    /// Nothing was sent.
+    /// The result when nothing was sent.
     fn nothing(result: Result<(), PreflightError>) -> Tried {
         let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
         Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, then: Then::Done, result }
@@ -77,12 +78,12 @@ impl Tried {
 
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
 ///
-/// Gives how many requests a connection takes at once, if that is less than was asked for. The next address is tried where
-/// no connection comes about. Each has `timeout`, from the attempt to connect to the last
-/// byte of the answer.
+/// Returns how many requests a connection takes at once, if that is less than was asked for. If no connection can be
+/// made, the next address is tried. Each address has `timeout`, from the attempt to connect to the last byte of the
+/// answer.
 ///
 /// # Errors
-/// Why the run should not start. Of several addresses that take no connection, what came of the first.
+/// Why the run should not start. If no address takes a connection, the error of the first one.
 pub fn preflight<P: Words>(
     job: &Job<P>,
     number: usize,
@@ -91,13 +92,14 @@ pub fn preflight<P: Words>(
     once(job, number, timeout).map_or(Ok(None), |tried| tried.result.map(|()| tried.room))
 }
 
-/// The same, and what was sent and answered. `None` where a row would be taken that is for one arrival of the run.
+/// Like [`preflight`], but also returns what was sent and answered. `None` if it would take a row that is meant for
+/// one arrival of the run.
 pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
     once_for(job, &not_of_the_run(number as u32), &Kept::default(), timeout)
 }
 
-/// The same as `arrival` of the run sends it, whose intended time counts from a schedule that begins at 0. `None` where no row
-/// is left for it. Its journey has taken from answers what `kept` has for it.
+/// Sends the request once, as `arrival` of the run would send it. Its intended time counts from a schedule that
+/// begins at 0. Values that its journey has taken from answers come from `kept`. `None` if no row is left for it.
 pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout: Duration) -> Option<Tried> {
     let number = arrival.operation as usize;
     let once = Job::<Overheard<P>> {
@@ -136,10 +138,11 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
     refused
 }
 
-/// Of an arrival that is none of the run: the largest number that a column of 32 bits holds, far behind those of most runs.
+/// The number of an arrival that is not part of the run. It is the largest number that a 32-bit column holds, far
+/// beyond the numbers of most runs.
 const NUMBER: u64 = i32::MAX as u64;
 
-/// An arrival that draws what no arrival of the run draws, and no row that is had once.
+/// An arrival that draws what no arrival of the run draws, and takes no row that is used only once.
 pub fn not_of_the_run(operation: u32) -> Arrival {
     let key = Key { load: u32::MAX, unit: u64::from(operation), step: u32::MAX };
     Arrival { index: NUMBER, key, ..Arrival::single(0, operation, Instant(0)) }
@@ -188,14 +191,14 @@ fn ask<P: Words>(
 
 /// How an exchange ended.
 enum End {
-    /// With a whole answer, which may count as failed.
+    /// A whole answer came. It may still count as failed.
     Answered(Answer),
-    /// There will be none.
+    /// No answer will come.
     Lost,
     TimedOut,
 }
 
-/// A connection with one request, and what a worker has around it.
+/// A connection with one request, and the parts of a worker that it needs.
 struct Exchange<'a, P: Protocol> {
     job: &'a Job<P>,
     conn: Conn<P>,
@@ -222,7 +225,7 @@ impl<P: Protocol> Exchange<'_, P> {
     fn end_by(&mut self, deadline: Instant, filler: &mut impl Filler) -> End {
         let mut is_quiet = true;
         loop {
-            // A server that drips bytes keeps the connection from ever being quiet for long.
+            // A server that sends bytes in small drips never lets the connection stay quiet for long.
             let is_in_time = match is_quiet {
                 true => self.wait(deadline),
                 false => self.pacer.watch().now() < deadline,
@@ -254,7 +257,7 @@ impl<P: Protocol> Exchange<'_, P> {
         }
     }
 
-    /// Until the socket has something to say; false if that takes too long.
+    /// Waits until the socket is ready. False if that takes too long.
     fn wait(&mut self, deadline: Instant) -> bool {
         while self.pacer.wait(deadline, false) < deadline {
             let mut events = (0..).map_while(|i| self.pacer.event(i));
@@ -269,7 +272,7 @@ impl<P: Protocol> Exchange<'_, P> {
     }
 }
 
-/// Why a connection brought no answer; `error` is what went wrong below the protocol.
+/// Why a connection brought no answer. `error` is what went wrong below the protocol.
 fn why_not_answered<P: Words>(
     conn: &Conn<Overheard<P>>,
     address: &Address,
@@ -278,7 +281,7 @@ fn why_not_answered<P: Words>(
 ) -> PreflightError {
     let Overheard { protocol, heard: Heard { received, violation, .. } } = conn.protocol();
     let (address, first_line) = (address.to_string(), P::first_line(received));
-    // That a connection has ended says less than why; but a broken pipe says no more than that.
+    // The end of a connection says less than its reason, but a broken pipe says no more than that it ended.
     let is_end = matches!(violation, None | Some(Violation::ClosedEarly));
     let error = error.filter(|error| is_end && error.kind() != io::ErrorKind::BrokenPipe);
     match (error, *violation) {
@@ -305,7 +308,7 @@ fn why_not_answered<P: Words>(
     }
 }
 
-/// What is to be said of a whole answer, which counts as failed for `failure`.
+/// Judges a whole answer. `failure` says why it counts as failed.
 fn judge<P: Words>(
     expect: &Expect,
     failure: Option<FailureKind>,

@@ -1,33 +1,33 @@
-//! A real-time priority for a worker, where the system permits it, and for as long as that is safe.
+//! A real-time priority for a worker, if the system permits it and for as long as it is safe.
 
 #![allow(unsafe_code)] // The scheduling policy of a thread has no safe interface.
 
 use std::marker::PhantomData;
 use unblink_core::time::{Instant, Nanos};
 
-/// Above every ordinary thread, below the kernel's own.
+/// Above every ordinary thread and below the kernel's own threads.
 const PRIORITY: i32 = 10;
-/// The loop looks at its share of the processor this often.
+/// How often the loop checks its share of the processor.
 const STRETCH: Nanos = Nanos::from_millis(100);
-/// Real-time threads may run for 95 % of a second at the most; then the kernel takes the processor away from them
-/// for the rest, 50 ms (`sched(7)`, `sched_rt_runtime_us`). This keeps well below that.
+/// Real-time threads may run for at most 95 % of a second. Then the kernel takes the processor away from them for the
+/// rest, 50 ms (`sched(7)`, `sched_rt_runtime_us`). This limit stays well below that.
 const AWAKE_PERCENT_MAX: u64 = 85;
 
-/// At which priority a worker ran.
+/// The priority at which a worker ran.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Priority {
-    /// As every thread: nothing else was asked for.
+    /// The ordinary priority: no other was asked for.
     #[default]
     Normal,
     /// At a real-time priority throughout.
     RealTime,
-    /// At a real-time priority until it had too little time left to sleep.
+    /// At a real-time priority until the worker had too little time left to sleep.
     GivenUp,
     /// A real-time priority was asked for and refused by the system.
     Refused,
 }
 
-/// The calling thread's priority, and how long it was awake lately.
+/// The calling thread's priority, and how long it has slept lately.
 pub(crate) struct RealTime {
     priority: Priority,
     stretch_from: Instant,
@@ -69,13 +69,13 @@ impl RealTime {
     }
 }
 
-/// While it lives, the calling thread does not take a processor from another the moment it wakes up (`SCHED_BATCH`): a
-/// worker that hands it the record of a second goes on with its own work. It keeps its share of the processor, and gets
-/// it when nobody has anything due.
+/// While this lives, the calling thread does not take a processor from another thread the moment it wakes up
+/// (`SCHED_BATCH`). A worker that hands it the record of a second can go on with its own work. The thread keeps its
+/// share of the processor and gets it when nobody has anything due.
 #[derive(Debug)]
 pub(crate) struct Background {
     is_set: bool,
-    /// Of one thread, so it stays with it.
+    /// The policy belongs to one thread, so this value stays on it.
     _thread: PhantomData<*const ()>,
 }
 
@@ -94,7 +94,7 @@ impl Drop for Background {
     }
 }
 
-/// The calling thread's policy, asked of the kernel: musl's `sched_getscheduler` gives none.
+/// The calling thread's policy. The kernel is asked directly, because musl's `sched_getscheduler` is not implemented.
 fn policy() -> Option<i32> {
     // SAFETY: 0 is the calling thread; no memory is involved.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
@@ -103,7 +103,7 @@ fn policy() -> Option<i32> {
 
 /// Sets the calling thread's policy. False when the system refuses.
 fn set_policy(policy: i32, priority: i32) -> bool {
-    // SAFETY: all zeroes is a value of this structure of numbers. musl's has fields that glibc's lacks.
+    // SAFETY: all zeroes is a valid value of this structure of numbers. It has fields in musl that it lacks in glibc.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     parameters.sched_priority = priority;
     // SAFETY: the thread is the calling one and the parameters live for the call, which only reads them.

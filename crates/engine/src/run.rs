@@ -1,4 +1,4 @@
-//! A run from the outside: start it, take an interval a second, stop it, see how it ended.
+//! A run as seen from outside: start it, take an interval each second, stop it and see how it ended.
 
 use crate::addresses::AddressCounts;
 use crate::awake::Awake;
@@ -22,34 +22,34 @@ use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 
-/// Banks that a worker has in turn: one being filled, one full, one to spare.
+/// The banks that a worker uses in turn: one being filled, one full, one spare.
 const SPARE_BANKS: usize = 2;
 
-/// How a run ended, beside what its intervals say.
+/// How a run ended, in addition to its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Set when the user ended it: nothing fell due from here on, after the schedule's zero.
+    /// Set when the user ended the run: nothing fell due from this time on, counted from the schedule's zero.
     pub stopped_at: Option<Nanos>,
-    /// What was under way was not waited for.
+    /// Whether the run ended without waiting for what was under way.
     pub aborted: bool,
-    /// The last `ok` arrival, after the schedule's zero.
+    /// When the last `ok` arrival ended, counted from the schedule's zero.
     pub last_ok: Option<Nanos>,
     /// By origin.
     pub origins: Vec<OriginSummary>,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
-    /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
+    /// The priority at which the workers ran. If they differ, the one that fell furthest short of what was asked for.
     pub priority: Priority,
-    /// No processor slept while it went on; `None`: that was not asked for.
+    /// Whether no processor slept during the run. `None` if that was not asked for.
     pub kept_awake: Option<bool>,
 }
 
-/// What came of the attempts to connect to one origin.
+/// The results of the attempts to connect to one origin.
 #[derive(Clone, Debug, Default)]
 pub struct OriginSummary {
     /// By address.
     pub by_address: BTreeMap<String, AddressCounts>,
-    /// How requests have spread over connections.
+    /// How requests were spread over connections.
     pub spread: Spread,
     /// How often its name could not be resolved again while the run went on.
     pub resolving_failed: u64,
@@ -59,7 +59,7 @@ pub struct OriginSummary {
 pub struct Running {
     /// By origin.
     directories: Vec<Arc<Directory>>,
-    /// For as long as the run goes on.
+    /// Looks names up again for as long as the run goes on.
     _asking: Vec<Asking>,
     clock: Clock,
     start: Instant,
@@ -68,11 +68,11 @@ pub struct Running {
     full: Receiver<Handed>,
     empty: Vec<Sender<Box<Bank<u32>>>>,
     merger: Merger,
-    /// The first arrivals to fail in each way.
+    /// Receives the first arrivals to fail in each way.
     failed: Option<Receiver<Failed>>,
-    /// Asked for, and granted.
+    /// The outer `Option` says whether it was asked for, the inner one whether it was granted.
     awake: Option<Option<Awake>>,
-    /// Of the thread that takes the intervals.
+    /// Belongs to the thread that takes the intervals.
     _background: Background,
 }
 
@@ -81,10 +81,11 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     start_keeping(job, 0)
 }
 
-/// The same, and each worker keeps the first `failed_each` arrivals that fail in each way: see [`Running::take_failed`].
+/// Like [`start`], but each worker keeps the first `failed_each` arrivals that fail in each way. See
+/// [`Running::take_failed`].
 pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Result<Running, EngineError> {
     let clock = Clock::start();
-    // Before the workers learn how late they wake up.
+    // Done before the workers learn how late they wake up.
     let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
     let job = Arc::new(job);
     let threads = job.plan.threads() as usize;
@@ -127,7 +128,7 @@ pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Re
         merger: Merger::new(threads, layout),
         failed: Some(failed),
         awake,
-        // Behind the workers, which have the policy of the thread that starts them.
+        // Set after the workers were started, since they inherit the policy of the thread that starts them.
         _background: Background::begin(),
     })
 }
@@ -198,13 +199,13 @@ impl Running {
         self.clock.wall(self.start)
     }
 
-    /// Where the first arrivals to fail in each way come from, once. Those of an interval are there when
-    /// [`Running::next_interval`] gives it.
+    /// Hands out, once, the channel that receives the first arrivals to fail in each way. Those of an interval are in
+    /// it when [`Running::next_interval`] returns that interval.
     pub fn take_failed(&mut self) -> Option<Receiver<Failed>> {
         self.failed.take()
     }
 
-    /// Waits for the next interval, a second's as a rule. `None` when the run has ended.
+    /// Waits for the next interval, which usually covers a second. `None` when the run has ended.
     pub fn next_interval(&mut self) -> Option<&Interval> {
         loop {
             let empty = &self.empty;

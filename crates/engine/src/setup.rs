@@ -1,4 +1,4 @@
-//! Requests beside the load: asked before it, and again every so often, for what they bring, such as a token.
+//! Requests beside the load. They are sent before it, and again at intervals, to fetch values such as a token.
 
 use crate::clock::Clock;
 use crate::job::Job;
@@ -13,33 +13,33 @@ use unblink_wire::words::{Words, first_line};
 use unblink_workload::Globals;
 use unblink_workload::answer::{Captured, Coding, Missed};
 
-/// The requests, in the order in which they are asked.
+/// The requests, in the order in which they are sent.
 pub struct Setup<P: Protocol> {
-    /// What they are.
+    /// The requests themselves.
     pub job: Job<P>,
-    /// For each what is taken from its answer, and where it goes.
+    /// For each request, what is taken from its answer and where it goes.
     pub captures: Vec<Vec<Captured>>,
-    /// For each how often it is asked again while the load goes on.
+    /// For each request, how often it is repeated while the load goes on.
     pub every: Vec<Option<Duration>>,
-    /// Where the load's workers find what was taken.
+    /// Where the load's workers find the values.
     pub globals: Arc<Globals>,
     /// A request that takes longer has failed.
     pub timeout: Duration,
 }
 
-/// How often one of the requests was asked again while the load went on.
+/// How often one of the requests was repeated while the load went on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// How often.
+    /// The number of requests sent.
     pub asked: u64,
-    /// How often it brought nothing: what it had brought before was used on.
+    /// How many of them brought nothing. The earlier values then stayed in use.
     pub failed: u64,
-    /// Why, the last time.
+    /// Why the last failure happened.
     pub last_error: Option<String>,
 }
 
 impl<P: Words> Setup<P> {
-    /// Asks request `number` once, and keeps what its answer brings.
+    /// Sends request `number` once and keeps the values that its answer brings.
     ///
     /// # Errors
     /// Why it brought nothing.
@@ -56,7 +56,8 @@ impl<P: Words> Setup<P> {
         })
     }
 
-    /// The same, with all that was sent and answered. `None` where a row would be taken that is for one arrival of the run.
+    /// Like [`Setup::ask`], but returns all that was sent and answered. `None` if it would take a row that is meant
+    /// for one arrival of the run.
     pub fn ask_and_tell(&self, number: usize) -> Option<AskedOnce> {
         let tried = once(&self.job, number, self.timeout)?;
         let taken = match tried.result {
@@ -66,7 +67,7 @@ impl<P: Words> Setup<P> {
         Some(AskedOnce { tried, taken })
     }
 
-    /// What the answer to request `number` brings, which is kept if nothing lacks.
+    /// Takes the values from the answer to request `number`. They are kept only if none is missing.
     fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Vec<Result<Vec<u8>, String>> {
         let mut decoded = Vec::new();
         let body = Coding::of(head).decode(body, &mut decoded);
@@ -92,17 +93,17 @@ impl<P: Words> Setup<P> {
     }
 }
 
-/// A thread that asks again until it is stopped.
+/// A thread that repeats requests until it is stopped.
 pub struct Refreshing {
     stop: Sender<()>,
     thread: JoinHandle<Vec<Refreshed>>,
 }
 
 impl Refreshing {
-    /// Begins; `None` where nothing is asked again.
+    /// Starts the thread. `None` if no request is to be repeated.
     ///
     /// # Errors
-    /// The system has no thread.
+    /// The system can't start a thread.
     pub fn start<P: Words>(setup: Setup<P>) -> std::io::Result<Option<Refreshing>>
     where
         Setup<P>: Send + 'static,
@@ -136,7 +137,7 @@ impl Refreshing {
         Ok(Some(Refreshing { stop, thread }))
     }
 
-    /// Ends it, and says what came of each request. One that is under way is waited for.
+    /// Stops the thread and returns the counts of each request. A request under way is waited for.
     pub fn stop(self) -> Vec<Refreshed> {
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_default()

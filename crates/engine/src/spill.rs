@@ -1,4 +1,4 @@
-//! What is too much for memory: written once to a file without a name, and then read as if it were memory.
+//! Data that is too large for memory. It is written once to a file without a name and then read as if it were memory.
 
 #![allow(unsafe_code)] // Mapping a file has no safe interface.
 
@@ -16,7 +16,7 @@ pub struct Spill {
     length: u64,
 }
 
-/// `TMPDIR`, or the place for files that may be large: `/tmp` is memory on many machines.
+/// `TMPDIR`, or else the folder for large files: `/tmp` is in memory on many machines.
 fn folder() -> PathBuf {
     let large = PathBuf::from("/var/tmp");
     let usual = || if large.is_dir() { large } else { std::env::temp_dir() };
@@ -24,7 +24,7 @@ fn folder() -> PathBuf {
 }
 
 impl Spill {
-    /// An empty one in `TMPDIR`, or else in `/var/tmp`.
+    /// An empty file in `TMPDIR`, or else in `/var/tmp`.
     ///
     /// # Errors
     /// The file can't be made.
@@ -37,7 +37,7 @@ impl Spill {
         self.length
     }
 
-    /// What was written. The file ends with it.
+    /// Returns what was written. The file is deleted when the returned bytes are dropped.
     ///
     /// # Errors
     /// The rest can't be written, or the file can't be mapped.

@@ -1,6 +1,6 @@
 //! How long the calling thread was ready to run and had no processor.
 //!
-//! A loop that sleeps until a socket is ready can't see how late it was woken; the kernel keeps count of it
+//! A loop that sleeps until a socket is ready can't see how late it was woken. The kernel counts this time
 //! (`/proc/thread-self/schedstat`: time run, time waited for a processor, slices).
 
 use rustix::fd::OwnedFd;
@@ -20,7 +20,7 @@ struct Counts {
 }
 
 impl Starvation {
-    /// Of the calling thread. Where the kernel keeps no such counters, everything reads zero.
+    /// Reads the counters of the calling thread. If the kernel keeps no such counters, all values are zero.
     pub(crate) fn of_this_thread() -> Starvation {
         let file = open("/proc/thread-self/schedstat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
         let mut starvation = Starvation { file, last: Counts::default() };
@@ -28,7 +28,7 @@ impl Starvation {
         starvation
     }
 
-    /// Time without a processor and slices given since the last call.
+    /// The time without a processor and the number of slices since the last call.
     pub(crate) fn take(&mut self) -> (Nanos, u64) {
         let now = self.read();
         let last = std::mem::replace(&mut self.last, now);

@@ -1,4 +1,4 @@
-//! Where connections go: every address of a name, in turn, or a socket in the file system.
+//! Where connections go: to each address of a name in turn, or to a socket in the file system.
 
 use crate::tls::TlsTarget;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -29,18 +29,17 @@ impl fmt::Display for Address {
     }
 }
 
-/// Asks for a target's addresses again while the run goes on: connections that are opened later go to those of the last
-/// answer.
+/// Resolves a target's name repeatedly while the run goes on. New connections go to the addresses of the last answer.
 #[derive(Clone)]
 pub struct Refresh {
-    /// From one question to the next.
+    /// The time between two lookups.
     pub every: Nanos,
-    /// Each of the places, what it was the first time and how to ask for it. One that can't be resolved keeps its last
+    /// For each place, how to look it up and the addresses found first. A place that can't be resolved keeps its last
     /// addresses.
     pub places: Vec<(Ask, Vec<Address>)>,
 }
 
-/// Asks for addresses.
+/// Looks up addresses.
 pub type Ask = Arc<dyn Fn() -> Result<Vec<Address>, ResolveError> + Send + Sync>;
 
 impl fmt::Debug for Refresh {
@@ -52,20 +51,20 @@ impl fmt::Debug for Refresh {
 /// Where a run's connections go.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// At least one; taken in turn.
+    /// At least one address. Connections take them in turn.
     pub addresses: Vec<Address>,
-    /// Whether they may change.
+    /// How to look the addresses up again, if they may change.
     pub refresh: Option<Refresh>,
     /// TLS, if the scheme asks for it.
     pub tls: Option<TlsTarget>,
-    /// Connections from one local address before the next one is used, 127.0.0.2 and so on; nothing where the
-    /// system chooses the local address. Only for targets in 127.0.0.0/8, all of which is this machine's own.
+    /// How many connections use one local address before the next one is used, 127.0.0.2 and so on. `None` if the
+    /// system chooses the local address. Only for targets in 127.0.0.0/8, all of which belongs to this machine.
     pub per_source: Option<u32>,
 }
 
 impl Target {
-    /// Whether connections may come from other addresses of this machine than the first, so that it does not run
-    /// out of local ports.
+    /// Whether connections may come from more than one address of this machine, so that it does not run out of local
+    /// ports.
     pub fn is_loopback(&self) -> bool {
         let is_loopback = |address: &Address| match address {
             Address::Tcp(SocketAddr::V4(address)) => address.ip().is_loopback(),
@@ -75,7 +74,7 @@ impl Target {
     }
 }
 
-/// How many local addresses connections to this machine may come from.
+/// The largest number of local addresses that connections to this machine may come from.
 pub const LOOPBACK_SOURCES_MAX: u32 = 250;
 
 /// Why there is no address.
@@ -92,7 +91,7 @@ pub enum ResolveError {
     /// It answered with nothing.
     #[error("{0:?} has no address")]
     Empty(String),
-    /// Where the name leads now, no load may go.
+    /// The name now leads to a place where no load may go.
     #[error("{0}")]
     Forbidden(String),
     /// A path that does not fit a socket address.
@@ -100,7 +99,7 @@ pub enum ResolveError {
     UnixPath(PathBuf),
 }
 
-/// All addresses of a name, in the resolver's order and each once.
+/// All addresses of a name, each once, in the resolver's order.
 pub fn resolve(host: &str, port: u16) -> Result<Vec<Address>, ResolveError> {
     let found = (host, port)
         .to_socket_addrs()
@@ -122,8 +121,8 @@ pub fn unix(path: PathBuf) -> Result<Address, ResolveError> {
     }
 }
 
-/// Begins a non-blocking connection; from a loopback address of its own, if `source` is not the first. True when
-/// it is connected already.
+/// Begins a non-blocking connection. It comes from a loopback address of its own if `source` is not the first. True
+/// if it is connected already.
 pub(crate) fn begin_connect(address: &Address, source: u32) -> Result<(OwnedFd, bool), Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (fd, connected) = match address {
@@ -152,8 +151,8 @@ pub(crate) fn begin_connect(address: &Address, source: u32) -> Result<(OwnedFd, 
     }
 }
 
-/// A port that `bind` chose would be taken for every target; the one that `connect` chooses, for this one alone
-/// (`IP_BIND_ADDRESS_NO_PORT`, ip(7)).
+/// Leaves the choice of the port to `connect`. A port chosen by `bind` is taken for every target, but one chosen by
+/// `connect` only for this target (`IP_BIND_ADDRESS_NO_PORT`, ip(7)).
 #[allow(unsafe_code)] // rustix does not have this option.
 fn leave_port_to_connect(fd: &OwnedFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;

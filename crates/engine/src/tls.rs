@@ -1,4 +1,4 @@
-//! TLS by rustls: configuration, and one connection's records in and out.
+//! TLS by rustls: its configuration, and the records of one connection in both directions.
 
 use crate::bounded;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,7 +11,7 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStor
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Far above any bundle of certificates.
+/// Far larger than any bundle of certificates.
 const PEM_BYTES_MAX: u64 = 16 << 20;
 
 /// What TLS is asked to do.
@@ -28,15 +28,15 @@ pub struct TlsOptions {
 /// Protocols that TLS offers (ALPN, RFC 7301), the preferred one first.
 pub type Offers<'a> = &'a [&'a [u8]];
 
-/// How ALPN calls HTTP/1.1.
+/// The ALPN name of HTTP/1.1.
 pub const HTTP_1_1: &[u8] = b"http/1.1";
 
 /// TLS towards one server.
 #[derive(Clone, Debug)]
 pub struct TlsTarget {
-    /// Shared by a worker's connections. Sessions are not resumed: each connection is a new user's.
+    /// Shared by a worker's connections. Sessions are not resumed, because each connection stands for a new user.
     pub config: Arc<ClientConfig>,
-    /// For SNI and for the certificate.
+    /// The name for SNI and for checking the certificate.
     pub name: ServerName<'static>,
 }
 
@@ -56,13 +56,13 @@ pub enum TlsError {
         /// What went wrong.
         reason: String,
     },
-    /// No certificate in the file, or in the system's store.
+    /// The file, or the system's store, holds no certificate.
     #[error("{0} holds no trusted certificate (give --cacert FILE, or -k to accept any)")]
     NoRoots(String),
-    /// Certificate and key do not fit, or rustls refuses them.
+    /// The certificate and the key do not fit together, or rustls refuses them.
     #[error("the client certificate can't be used: {0}")]
     Client(rustls::Error),
-    /// The provider lacks what is needed.
+    /// The crypto provider lacks something that is needed.
     #[error("TLS can't be set up: {0}")]
     Setup(String),
 }
@@ -145,11 +145,11 @@ fn pem_error(what: &'static str, path: &Path, e: rustls::pki_types::pem::Error) 
     TlsError::Pem { what, path: path.to_path_buf(), reason: e.to_string() }
 }
 
-/// Trusts what the given authorities, or the system's, have issued; and of the given certificates each one itself, when
-/// the server presents it byte for byte.
+/// Trusts certificates issued by the given authorities, or by the system's. It also trusts each given certificate
+/// itself if the server presents it byte for byte.
 ///
-/// `openssl req -x509` marks what it makes as an authority's own, and webpki refuses an authority's certificate as a
-/// server's. Who gives that very certificate as trusted means it; OpenSSL's clients see it the same way.
+/// `openssl req -x509` marks its certificates as those of an authority, and webpki refuses such a certificate from a
+/// server. But whoever names that very certificate as trusted means it. OpenSSL's clients agree.
 #[derive(Debug)]
 struct Trusted {
     issued: Arc<WebPkiServerVerifier>,
@@ -168,7 +168,8 @@ impl ServerCertVerifier for Trusted {
         let verified =
             self.issued.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // Told after its dates have been checked and before its name is; tests hold both.
+            // This error comes after the dates have been checked and before the name has been. Tests make sure of
+            // both.
             Err(error) if is_authority_as_server(&error) && self.given.iter().any(|c| c == end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -200,13 +201,13 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// rustls hands webpki's own error on without its type.
+/// rustls passes webpki's own error on without its type.
 fn is_authority_as_server(error: &rustls::Error) -> bool {
     matches!(error, rustls::Error::InvalidCertificate(CertificateError::Other(why))
         if why.to_string() == "CaUsedAsEndEntity")
 }
 
-/// Accepts any certificate for any name; the handshake's signatures must still be right.
+/// Accepts any certificate for any name. The handshake's signatures must still be right.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! A journey that is walked once, step by step: what an answer brings, the steps behind it are filled in with.
+//! A journey that is walked once, step by step. Values taken from an answer fill in the steps after it.
 
 use crate::job::Job;
 use crate::preflight::{AskedOnce, Tried, composed, once_for, target_of, why_missed};
@@ -11,41 +11,41 @@ use unblink_wire::words::Words;
 use unblink_workload::answer::{Captured, Coding, Expect};
 use unblink_workload::{Kept, Values};
 
-/// That of the only journey.
+/// The place of the only journey.
 const PLACE: Option<NonZeroU16> = NonZeroU16::new(1);
 
 /// What a journey has taken from its answers so far.
 #[derive(Clone, Debug)]
 pub struct Walk {
     kept: Kept,
-    /// Values that could not be taken when they were to be.
+    /// Values that should have been taken but could not be.
     lacking: Vec<u32>,
 }
 
 impl Walk {
-    /// A journey of `job` that has nothing yet.
+    /// A journey of `job` that has taken no values yet.
     pub fn new<P: Protocol>(job: &Job<P>) -> Walk {
         Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new() }
     }
 
-    /// A journey of `job` that has `value` for everything that is taken.
+    /// A journey of `job` that has `value` for every value that would be taken.
     pub fn filled<P: Protocol>(job: &Job<P>, value: &[u8]) -> Walk {
         Walk { kept: Kept::filled(job.expects.captured_count(), value), lacking: Vec::new() }
     }
 
-    /// The number of a value that the request for `operation` needs and that is not there.
+    /// The number of a value that the request for `operation` needs and that could not be taken.
     pub fn lacks(&self, values: &Values, operation: u32) -> Option<u32> {
         let needed = values.composition(operation)?.kept();
         needed.iter().copied().find(|number| self.lacking.contains(number))
     }
 
-    /// The bytes that `arrival` of the run sends here, as [`composed`].
+    /// The bytes that `arrival` of the run would send at this point. See [`composed`].
     pub fn composed<P: Protocol>(&self, job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>> {
         composed(job, &Arrival { slot: PLACE, ..*arrival }, &self.kept)
     }
 
-    /// Sends the request of `arrival`, as [`once_for`], and keeps what its answer brings, whatever else is to be said of it.
-    /// `None` where no row is left for it.
+    /// Sends the request of `arrival` like [`once_for`], and keeps the values that its answer brings, even if the
+    /// answer is judged a failure. `None` if no row is left for it.
     pub fn step<P: Words>(
         &mut self,
         job: &Job<P>,
@@ -72,7 +72,8 @@ impl Walk {
         Some(AskedOnce { tried, taken })
     }
 
-    /// What follows an answer that sends the journey on, whose request went to `target`, or where it was sent before.
+    /// What the journey does after a redirect. The request went to `target`, or else to where it was redirected
+    /// before.
     fn sent_on(
         &mut self,
         owner: u64,

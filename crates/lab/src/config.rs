@@ -42,6 +42,8 @@ pub struct ServerConfig {
     pub body_bytes: usize,
     /// Answers are JSON instead, which tells the request's number: what journeys take and go on with.
     pub json: bool,
+    /// Where to serve what it says of itself (`GET /metrics`), on a thread of its own.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What a server speaks.
@@ -119,6 +121,7 @@ impl ServerConfig {
             spin: Duration::from_micros(50),
             body_bytes: 16,
             json: false,
+            metrics: None,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::connection::{Advance, Connection, Scratch};
 use crate::framer::{Request, Route};
 use crate::freezer::Freezer;
 use crate::lateness::LatenessBins;
+use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::timing::{Clock, Sleeper};
 use crate::truth::TruthLog;
@@ -56,6 +57,7 @@ pub(crate) struct EventLoop {
     answers: Answers,
     answers_json: bool,
     truth: Option<TruthLog>,
+    metrics: Option<Arc<Metrics>>,
     scratch: Scratch,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -93,6 +95,7 @@ impl EventLoop {
         stop: Arc<OwnedFd>,
         tls: Option<Arc<rustls::ServerConfig>>,
         truth: Option<TruthLog>,
+        metrics: Option<Arc<Metrics>>,
     ) -> Result<Self, LabError> {
         let sleeper = Sleeper::new(clock, config.spin.as_nanos() as u64, TIMER)?;
         watch(&sleeper.epoll, &stop, STOP, EventFlags::IN)?;
@@ -110,6 +113,7 @@ impl EventLoop {
             answers: Answers::new(config.body_bytes),
             answers_json: config.json,
             truth,
+            metrics,
             scratch: Scratch::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),

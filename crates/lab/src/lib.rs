@@ -28,6 +28,7 @@ mod gate;
 mod grpc;
 mod lateness;
 mod messages;
+mod metrics;
 mod model;
 mod multiplexed;
 mod offered;

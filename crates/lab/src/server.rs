@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::EventClock;
 use crate::event_loop::EventLoop;
+use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::timing::Clock;
 use crate::tls::TlsSetup;
@@ -29,6 +30,7 @@ pub struct Server {
     event_loop: EventLoop,
     address: SocketAddr,
     certificate_pem: Option<String>,
+    metrics: Option<SocketAddr>,
     stopper: Stopper,
 }
 
@@ -69,9 +71,12 @@ impl Server {
         let stopper = Stopper(Arc::new(stop));
         let event_clock = EventClock::new(config.clock, nanos(config.probe_gap), nanos(config.rearm_after));
         let model = Model::new(config.scenario.clone(), event_clock);
-        let event_loop =
-            EventLoop::new(&config, Clock::start(), model, listener, stopper.0.clone(), tls_config, truth)?;
-        Ok(Self { event_loop, address, certificate_pem, stopper })
+        let shown = config.metrics.map(|_| Arc::new(Metrics::default()));
+        let metrics =
+            shown.clone().zip(config.metrics).map(|(shown, listen)| shown.serve(listen)).transpose()?;
+        let (clock, stop) = (Clock::start(), stopper.0.clone());
+        let event_loop = EventLoop::new(&config, clock, model, listener, stop, tls_config, truth, shown)?;
+        Ok(Self { event_loop, address, certificate_pem, metrics, stopper })
     }
 
     /// Where it listens, with the port that was taken if 0 was asked for.
@@ -82,6 +87,11 @@ impl Server {
     /// The certificate as PEM, if [`Tls::SelfSigned`](crate::Tls::SelfSigned) was asked for.
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
+    }
+
+    /// Where it serves its metrics, if it does.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     /// What ends [`run`](Self::run).

@@ -8,7 +8,7 @@ use unblink_artifact::document::{
 };
 
 /// How a test ended.
-enum Outcome {
+pub(crate) enum Outcome {
     Passed,
     /// The objective was missed.
     Failure,
@@ -17,15 +17,29 @@ enum Outcome {
     Skipped,
 }
 
-struct Test {
-    name: String,
-    outcome: Outcome,
-    message: String,
-    details: String,
+pub(crate) struct Test {
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) message: String,
+    pub(crate) details: String,
+}
+
+/// Tests that belong together.
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    pub(crate) started_at: String,
+    pub(crate) seconds: f64,
+    pub(crate) tests: Vec<Test>,
 }
 
 /// One test suite.
 pub fn render(doc: &RunDocument) -> String {
+    suites(&[suite(doc, facts::target(doc))])
+}
+
+/// That of a run.
+pub(crate) fn suite(doc: &RunDocument, name: String) -> Suite {
     let on_inconclusive = doc.verdict.as_ref().and_then(|verdict| verdict.on_inconclusive);
     let mut tests = vec![validity(doc)];
     if let Some(aborted) = &doc.aborted {
@@ -42,46 +56,73 @@ pub fn render(doc: &RunDocument) -> String {
     }
     let slos = doc.verdict.iter().flat_map(|verdict| &verdict.slos);
     tests.extend(slos.map(|slo| of_slo(slo, on_inconclusive)));
-    let count = |wanted: fn(&Outcome) -> bool| tests.iter().filter(|test| wanted(&test.outcome)).count();
+    Suite {
+        name,
+        class: facts::target(doc),
+        started_at: doc.started_at.clone(),
+        seconds: doc.series.load_to_ns as f64 / 1e9,
+        tests,
+    }
+}
+
+/// All suites in one document.
+pub(crate) fn suites(all: &[Suite]) -> String {
+    let each = || all.iter().flat_map(|suite| &suite.tests);
+    let seconds = all.iter().map(|suite| suite.seconds).sum();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"unblink\" {}>\n",
+        totals(each(), seconds)
+    );
+    for suite in all {
+        let seconds = suite.seconds;
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\" timestamp=\"{}\" {}>",
+            text(&suite.name),
+            text(&suite.started_at),
+            totals(suite.tests.iter(), seconds)
+        );
+        for test in &suite.tests {
+            write_test(&mut out, test, &text(&suite.class), seconds);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn totals<'a>(tests: impl Iterator<Item = &'a Test> + Clone, seconds: f64) -> String {
+    let count = |wanted: fn(&Outcome) -> bool| tests.clone().filter(|test| wanted(&test.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failure));
     let errors = count(|outcome| matches!(outcome, Outcome::Error));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
-    let seconds = doc.series.load_to_ns as f64 / 1e9;
-    let totals = format!(
+    format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
-        tests.len()
+        count(|_| true)
+    )
+}
+
+fn write_test(out: &mut String, test: &Test, class: &str, seconds: f64) {
+    let _ = write!(
+        out,
+        "    <testcase classname=\"{class}\" name=\"{}\" time=\"{seconds:.3}\"",
+        text(&test.name)
     );
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"unblink\" {totals}>\n  <testsuite \
-         name=\"{}\" timestamp=\"{}\" {totals}>\n",
-        text(&facts::target(doc)),
-        text(&doc.started_at)
-    );
-    let class = text(&facts::target(doc));
-    for test in &tests {
-        let _ = write!(
+    let element = match test.outcome {
+        Outcome::Passed => None,
+        Outcome::Failure => Some("failure"),
+        Outcome::Error => Some("error"),
+        Outcome::Skipped => Some("skipped"),
+    };
+    let _ = match element {
+        None => writeln!(out, "><system-out>{}</system-out></testcase>", text(&test.message)),
+        Some(element) => writeln!(
             out,
-            "    <testcase classname=\"{class}\" name=\"{}\" time=\"{seconds:.3}\"",
-            text(&test.name)
-        );
-        let element = match test.outcome {
-            Outcome::Passed => None,
-            Outcome::Failure => Some("failure"),
-            Outcome::Error => Some("error"),
-            Outcome::Skipped => Some("skipped"),
-        };
-        let _ = match element {
-            None => writeln!(out, "><system-out>{}</system-out></testcase>", text(&test.message)),
-            Some(element) => writeln!(
-                out,
-                "><{element} message=\"{}\">{}</{element}></testcase>",
-                text(&test.message),
-                text(&test.details)
-            ),
-        };
-    }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
+            "><{element} message=\"{}\">{}</{element}></testcase>",
+            text(&test.message),
+            text(&test.details)
+        ),
+    };
 }
 
 fn validity(doc: &RunDocument) -> Test {

@@ -19,6 +19,11 @@ pub fn render(document: &TryDocument) -> String {
     if document.protocol == Protocol::Redis {
         out.push_str("Redis\n\n");
     }
+    if document.protocol == Protocol::Postgres {
+        out.push_str(
+            "PostgreSQL (values are shown in their places; they are sent apart from the statement)\n\n",
+        );
+    }
     if document.protocol == Protocol::WebSocket {
         out.push_str("WebSocket (messages are shown without their frames)\n\n");
     }

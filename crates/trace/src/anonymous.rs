@@ -268,7 +268,7 @@ fn without_origin(target: &[u8]) -> &[u8] {
 }
 
 /// A word that a program was written with, such as `items`, `sign-in`, `v2` or `OrderList`; not what it was asked for.
-fn is_word(segment: &[u8]) -> bool {
+pub(crate) fn is_word(segment: &[u8]) -> bool {
     if segment.len() > WORD_MAX {
         return false;
     }
@@ -286,7 +286,7 @@ fn is_word(segment: &[u8]) -> bool {
 }
 
 /// The known end of a file's name, with its point.
-fn extension(segment: &[u8]) -> &str {
+pub(crate) fn extension(segment: &[u8]) -> &str {
     let Some(point) = memchr::memrchr(b'.', segment) else { return "" };
     let end = std::str::from_utf8(&segment[point..]).unwrap_or_default();
     if end.len() > 1 && EXTENSIONS.contains(&&end[1..]) { end } else { "" }

@@ -1,7 +1,8 @@
 //! Recorded arrivals: access logs of many kinds become one trace, which is documented, compressed and anonymised.
 //!
 //! A trace says when each request *started* and what it asked ([`format`]). [`import`] makes one of logs, in one pass
-//! and in memory of a fixed size; [`edit`] cuts, samples and merges traces, and [`summary`] says what is in one.
+//! and in memory of a fixed size; [`edit`] cuts, samples and merges traces, [`summary`] says what is in one, and [`fit`]
+//! fits laws to it.
 //! Formats of logs are values of [`source::Source`].
 //!
 //! ```
@@ -27,6 +28,7 @@ pub mod anonymous;
 mod counts;
 pub mod edit;
 mod entry;
+pub mod fit;
 pub mod format;
 pub mod import;
 mod lines;

@@ -112,15 +112,16 @@ pub struct Summary {
 /// It can't be read.
 pub fn summary<R: Read>(mut trace: Reader<R>) -> Result<Summary, TraceError> {
     let start = trace.header().start_ns();
-    let mut all = All::default();
+    let mut all = Summing::default();
     while let Some(request) = trace.next_request()? {
         all.add(&request, request.at.abs_diff(start));
     }
     Ok(all.finish(trace.header().clone(), trace.counts()))
 }
 
+/// What is collected of requests.
 #[derive(Default)]
-struct All {
+pub(crate) struct Summing {
     requests: u64,
     last: u64,
     cells: Cells,
@@ -135,8 +136,9 @@ struct All {
     name: String,
 }
 
-impl All {
-    fn add(&mut self, request: &Request, at: u64) {
+impl Summing {
+    /// Takes a request that started so many ns after the trace.
+    pub(crate) fn add(&mut self, request: &Request, at: u64) {
         self.requests += 1;
         self.last = at;
         self.cells.add(at);
@@ -163,7 +165,7 @@ impl All {
         }
     }
 
-    fn finish(self, header: Header, counts: Counts) -> Summary {
+    pub(crate) fn finish(self, header: Header, counts: Counts) -> Summary {
         let mut routes: Vec<Route> =
             self.routes.into_iter().map(|(name, count)| Route { name, count }).collect();
         routes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));

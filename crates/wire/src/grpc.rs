@@ -16,12 +16,12 @@ pub use request::{CallBuilder, Uncallable};
 pub use status::CODES;
 
 use crate::blank::Filler;
-use crate::http2::{self, Http2};
+use crate::http2::{self, Http2, STREAMS_EXPECTED};
+use crate::keyed::Keyed;
 use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
 use call::Call;
 use request::Timed;
 use status::DEADLINE_EXCEEDED;
-use std::collections::HashMap;
 
 /// A connection.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Grpc {
 }
 
 /// By tag.
-type Calls = HashMap<u64, Call>;
+type Calls = Keyed<Call>;
 
 impl Protocol for Grpc {
     type Request = http2::Request;
@@ -57,7 +57,11 @@ impl Protocol for Grpc {
     }
 
     fn new(settings: &http2::Settings) -> Grpc {
-        Grpc { http2: Http2::new(settings), calls: Calls::new(), refused: None }
+        Grpc {
+            http2: Http2::new(settings),
+            calls: Calls::with_room(settings.streams.min(STREAMS_EXPECTED) as usize),
+            refused: None,
+        }
     }
 
     fn begin(&mut self, carrier: Carrier<'_>) -> Result<bool, Violation> {
@@ -80,7 +84,7 @@ impl Protocol for Grpc {
     fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool {
         let is_free = self.http2.cancel(tag, now_ns);
         if is_free {
-            self.calls.remove(&tag.0);
+            self.calls.remove(tag.0);
         }
         is_free
     }
@@ -143,7 +147,7 @@ impl<S: Sink> Sink for Listening<'_, S> {
     }
 
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        if let Some(call) = self.calls.get_mut(&tag.0) {
+        if let Some(call) = self.calls.get_mut(tag.0) {
             call.head(head);
         }
         self.sink.head(tag, head);
@@ -151,7 +155,7 @@ impl<S: Sink> Sink for Listening<'_, S> {
 
     fn body(&mut self, tag: Tag, piece: &[u8]) {
         let Listening { calls, sink, .. } = self;
-        if let Some(call) = calls.get_mut(&tag.0) {
+        if let Some(call) = calls.get_mut(tag.0) {
             call.body(piece, |part| match part {
                 Some(part) => sink.body(tag, part),
                 None => sink.message(tag),
@@ -160,14 +164,14 @@ impl<S: Sink> Sink for Listening<'_, S> {
     }
 
     fn trailers(&mut self, tag: Tag, lines: &[u8]) {
-        if let Some(call) = self.calls.get_mut(&tag.0) {
+        if let Some(call) = self.calls.get_mut(tag.0) {
             call.trailers(lines);
         }
         self.sink.trailers(tag, lines);
     }
 
     fn done(&mut self, tag: Tag, reply: Reply) {
-        let Some(call) = self.calls.remove(&tag.0) else { return };
+        let Some(call) = self.calls.remove(tag.0) else { return };
         match call.end() {
             Ok(code) => self.sink.done(tag, Reply { code, body_bytes: call.bytes, ..reply }),
             Err(fault) => {
@@ -180,7 +184,7 @@ impl<S: Sink> Sink for Listening<'_, S> {
     }
 
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
-        self.calls.remove(&tag.0);
+        self.calls.remove(tag.0);
         self.sink.lost(tag, violation, unprocessed);
     }
 

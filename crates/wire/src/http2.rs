@@ -1,8 +1,8 @@
 //! HTTP/2 (RFC 9113) as a protocol: many requests at once on one connection.
 //!
-//! Requests are encoded once, ahead of their time, without use of the server's table of header fields. What answers say is
-//! decoded with a table of their own, and a block of fields that has been read before is recognised where nothing has
-//! changed in that table since.
+//! Requests are encoded once, ahead of their time. What they have in common goes into the server's table of header fields, which
+//! soon comes to rest, and with it the blocks that refer to it. What answers say is decoded with a table of their own, and a block
+//! of fields that has been read before is recognised where nothing has changed in that table since.
 
 mod answer;
 mod connection;
@@ -19,6 +19,7 @@ mod resets;
 mod stream;
 mod words;
 
+pub(crate) use connection::STREAMS_EXPECTED;
 pub use connection::{Http2, Settings, Shared};
 pub use fault::Fault;
 pub use request::{Request, Scheme, Unrenderable};

@@ -37,6 +37,8 @@ struct Given {
     window: u32,
     frame_bytes_max: u32,
     streams_max: u32,
+    /// Of header fields, in bytes.
+    table: u32,
     /// How the bytes are cut.
     cuts: Vec<usize>,
 }
@@ -96,6 +98,7 @@ type Seen = Rc<RefCell<Vec<Option<(String, Message)>>>>;
 async fn serve(given: Rc<Given>, end: End, tasks: Rc<RefCell<Vec<Task>>>, seen: Seen) {
     let mut builder = server::Builder::new();
     builder.initial_window_size(given.window).max_frame_size(given.frame_bytes_max);
+    builder.header_table_size(given.table);
     builder.max_concurrent_streams(given.streams_max).max_send_buffer_size(1 << 22);
     let mut connection = builder.handshake::<_, Bytes>(end).await.expect("a handshake");
     while let Some(accepted) = connection.accept().await {
@@ -305,6 +308,7 @@ prop_compose! {
         window in prop::sample::select(vec![1_u32, 100, 65_535, 1 << 20]),
         frame_bytes_max in prop::sample::select(vec![16_384_u32, 1 << 20]),
         streams_max in 1..9_u32,
+        table in prop::sample::select(vec![0_u32, 50, 300, 4_096, 65_536]),
         cuts in prop::collection::vec(prop_oneof![1..40_usize, 500..100_000_usize], 1..6),
     ) -> Given {
         let (mut requests, mut answers) = (Vec::new(), Vec::new());
@@ -320,7 +324,7 @@ prop_compose! {
             requests.push(request);
             answers.push((status, answer));
         }
-        Given { requests, answers, piece, window, frame_bytes_max, streams_max, cuts }
+        Given { requests, answers, piece, window, frame_bytes_max, streams_max, table, cuts }
     }
 }
 

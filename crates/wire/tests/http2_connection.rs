@@ -199,3 +199,32 @@ fn what_tls_agrees_on_and_how_a_connection_ends() {
     assert_eq!(http.eof(true, &mut kept), Err(Fault::GoawayError.into()));
     assert!(kept.0.is_empty());
 }
+
+#[test]
+fn blocks_are_references_until_the_server_keeps_less() {
+    let (mut http, mut shared, mut kept) = connection(0);
+    let request = &requests()[0];
+    let mut id = 0;
+    let mut sent = |http: &mut Http2, settings: &[u8]| {
+        http.feed(&mut shared, settings, &mut kept).expect("settings");
+        let n = http.output(&[])[0].len();
+        http.wrote(n);
+        http.submit(&mut shared, Tag(id), 0, request, &mut NothingToFill);
+        id += 1;
+        let frame = http.output(&[])[0];
+        assert_eq!((frame[3], usize::from(frame[2])), (HEADERS, frame.len() - 9));
+        frame[9..].to_vec()
+    };
+    let first = sent(&mut http, b"");
+    // Method, scheme, authority, path, user agent, accept.
+    assert_eq!(sent(&mut http, b""), [0x82, 0x86, 0xc0, 0x84, 0xbf, 0xbe]);
+    assert_eq!(sent(&mut http, b""), [0x82, 0x86, 0xc0, 0x84, 0xbf, 0xbe]);
+    // Emptied and as large as before: everything is said again.
+    let both = settings(&[(1, 0), (1, 4096)]);
+    assert_eq!(sent(&mut http, &both), [&[0x20, 0x3f, 0xe1, 0x1f], &first[..]].concat());
+    assert_eq!(sent(&mut http, b""), [0x82, 0x86, 0xc0, 0x84, 0xbf, 0xbe]);
+    // None at all: said once, and then written out each time. Of two names, the index takes a byte more than before.
+    let none = sent(&mut http, &settings(&[(1, 0)]));
+    assert_eq!((none[0], none.len()), (0x20, first.len() + 3));
+    assert_eq!(sent(&mut http, b""), none[1..]);
+}

@@ -55,6 +55,9 @@ pub struct Connections {
     /// How commands went to Redis; absent of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<RedisPlan>,
+    /// How transactions went to PostgreSQL; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<PostgresPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -102,6 +105,26 @@ pub struct WebSocketPlan {
     /// Messages are sent as bytes, not as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_binary: bool,
+}
+
+/// How transactions go to PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PostgresPlan {
+    /// Transactions at once on a connection, as asked for.
+    pub depth: u32,
+}
+
+impl PostgresPlan {
+    /// In words.
+    pub fn describe(&self) -> String {
+        match self.depth {
+            1 => "PostgreSQL, one transaction at a time on a connection".into(),
+            depth => format!(
+                "PostgreSQL, up to {depth} transactions at once on a connection (so that service time includes waiting behind \
+                 our own transactions)"
+            ),
+        }
+    }
 }
 
 /// How commands go to Redis.

@@ -72,6 +72,9 @@ pub enum Protocol {
     /// Redis: an arrival is a command, and its reply is its answer.
     #[serde(rename = "redis")]
     Redis,
+    /// PostgreSQL: an arrival is a transaction, and its rows are its answer.
+    #[serde(rename = "postgres")]
+    Postgres,
     /// Nothing: the run is simulated.
     #[serde(rename = "simulated")]
     Simulated,

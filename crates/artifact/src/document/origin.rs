@@ -79,6 +79,7 @@ impl fmt::Display for OriginName {
             Scheme::Grpcs => "grpcs",
             Scheme::Redis => "redis",
             Scheme::Rediss => "rediss",
+            Scheme::Postgres => "postgres",
         };
         match host.contains(':') {
             true => write!(f, "{scheme}://[{host}]:{port}"),
@@ -107,6 +108,8 @@ pub enum Scheme {
     Redis,
     /// Redis over TLS.
     Rediss,
+    /// PostgreSQL in plain text.
+    Postgres,
 }
 
 impl Scheme {
@@ -116,6 +119,7 @@ impl Scheme {
             Scheme::Http | Scheme::Ws | Scheme::Grpc => 80,
             Scheme::Https | Scheme::Wss | Scheme::Grpcs => 443,
             Scheme::Redis | Scheme::Rediss => 6379,
+            Scheme::Postgres => 5432,
         }
     }
 }

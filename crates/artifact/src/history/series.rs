@@ -52,6 +52,10 @@ pub(super) fn name(document: &RunDocument) -> String {
         None => name,
         Some(plan) => fingerprint_of(&(name, "redis", plan)),
     };
+    let name = match &document.origin().connections.postgres {
+        None => name,
+        Some(plan) => fingerprint_of(&(name, "postgres", plan)),
+    };
     match document.origin().connections.streams {
         None => name,
         Some(streams) => fingerprint_of(&(name, "http/2", streams)),

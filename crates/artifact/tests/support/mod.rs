@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 use unblink_artifact::document::{
-    self, AddressArrivals, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan,
-    OperationPlan, OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Spread, Target, Tool,
-    WorkerPriority,
+    self, AddressArrivals, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan, OperationPlan,
+    OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Spread, Target, Tool, WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
@@ -75,16 +74,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         }],
         origins: vec![OriginPlan {
             name: OriginName { scheme: Some(Scheme::Http), host: Some("example.net".into()), port: Some(80) },
-            connections: ConnectionPlan {
-                mode: ConnectionMode::Auto,
-                limit: 1_000,
-                limited_by: None,
-                age_ns: None,
-                streams: None,
-                web_socket: None,
-                redis: None,
-                resolve_every_ns: None,
-            },
+            connections: ConnectionPlan::of(Pool::Auto { max: 1_000 }),
         }],
         targets_beyond: None,
         targets: ["GET /", "GET /two"]

@@ -18,6 +18,7 @@ pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod script;
 pub(crate) mod short;
+pub(crate) mod signoff;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Trace(recorded::TraceCommand),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
+    /// Run the stages of a plan, and report them as one
+    Signoff(Box<signoff::SignoffArgs>),
     /// List recorded runs
     History(Box<history::HistoryArgs>),
     /// Show one run from the history
@@ -140,6 +143,8 @@ pub(crate) enum SchemaOf {
     CompareKnees,
     /// A search: `knee --json`
     Knee,
+    /// A sign-off: `signoff --json`
+    Signoff,
     /// The errors in plans: `plan check --json`
     PlanCheck,
     /// What `try` found: `try --json`

@@ -39,7 +39,7 @@ impl SloArgs {
     }
 }
 
-fn slo(text: &str) -> Result<Slo, String> {
+pub(crate) fn slo(text: &str) -> Result<Slo, String> {
     Slo::parse(text).map_err(|error| error.to_string())
 }
 

@@ -1,7 +1,8 @@
 //! `unblink plan` and `unblink init`: their flags.
 
+use super::recorded::{LogArgs, LogFormat};
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Plan files.
 #[derive(Subcommand, Debug)]
@@ -77,15 +78,41 @@ const INIT_HELP: &str = "\
 EXAMPLES
   unblink init
   unblink init checkout.toml && unblink plan show checkout.toml
+  unblink init --from access.log --format nginx -o shop.toml      requests, keys, sizes, bursts as in the log
+  unblink init --from hour.trace -o shop.toml
 
 EXIT STATUS
-  0 written   2 wrong usage, or the file exists";
+  0 written   2 wrong usage, the file exists, or no request could be read   130 interrupted";
 
-/// Write a plan with every field, most of them as comments. An existing file is never overwritten.
+/// Write a plan with every field, most of them as comments; or, with --from, one that is fitted to a log or a trace. An
+/// existing file is never overwritten.
 #[derive(Args, Debug)]
 #[command(after_help = INIT_HELP)]
 pub(crate) struct InitArgs {
-    /// File to write
-    #[arg(value_name = "FILE", default_value = "plan.toml")]
-    pub file: PathBuf,
+    /// File to write [default: plan.toml]
+    #[arg(value_name = "FILE", conflicts_with = "output")]
+    pub file: Option<PathBuf>,
+
+    /// The same
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Fit the plan to this access log or trace: what is asked, how popular keys are, sizes, the rate and its bursts. The
+    /// plan says how well each fits
+    #[arg(long, value_name = "LOG|TRACE")]
+    pub from: Option<PathBuf>,
+
+    /// What wrote the log [default: combined or common, whichever reads its first lines]
+    #[arg(long, value_enum, requires = "from")]
+    pub format: Option<LogFormat>,
+
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl InitArgs {
+    /// The file to write.
+    pub(crate) fn to(&self) -> &Path {
+        self.file.as_deref().or(self.output.as_deref()).unwrap_or(Path::new("plan.toml"))
+    }
 }

@@ -53,6 +53,19 @@ pub(crate) struct ImportArgs {
     /// The trace to write; it takes the place of a file of this name once it is whole
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub log: LogArgs,
+    /// Keep what is otherwise left out or numbered: path, query, query.FIELD, user, header.NAME
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub keep: Vec<String>,
+    /// Number users and ids with the secret in this file, so that two imports agree [default: a new secret each time]
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// How a log is read.
+#[derive(Args, Debug)]
+pub(crate) struct LogArgs {
     /// The log_format or LogFormat, as it stands in the server's configuration
     #[arg(long, value_name = "TEXT")]
     pub log_format: Option<String>,
@@ -60,17 +73,20 @@ pub(crate) struct ImportArgs {
     /// request, method, path, query, status, bytes, request_bytes, user
     #[arg(long, value_name = "ROLE=FIELD", value_delimiter = ',')]
     pub map: Vec<String>,
-    /// Keep what is otherwise left out or numbered: path, query, query.FIELD, user, header.NAME
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    pub keep: Vec<String>,
-    /// Number users and ids with the secret in this file, so that two imports agree [default: a new secret each time]
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
     /// How many requests are held while they are sorted by their start
     #[arg(long, value_name = "REQUESTS", default_value = "131072", value_parser = window)]
     pub window: u32,
 }
 
+impl LogArgs {
+    /// Any of them is given.
+    pub(crate) fn are_given(&self) -> bool {
+        self.log_format.is_some() || !self.map.is_empty() || self.window != WINDOW
+    }
+}
+
+/// Requests that are held unless more are asked for.
+const WINDOW: u32 = 131_072;
 /// More would take several GiB.
 const WINDOW_MAX: u64 = 10_000_000;
 

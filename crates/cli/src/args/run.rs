@@ -142,6 +142,7 @@ impl RunArgs {
             Speaks::WebSocket => Some(Version::WebSocket),
             Speaks::Grpc => Some(Version::Grpc),
             Speaks::Redis => Some(Version::Redis),
+            Speaks::Postgres => Some(Version::Postgres),
         })
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct WebSocketArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matching: Option<MatchArg>,
 
-    /// Messages under way at once on a WebSocket, or commands on a connection to Redis [default: 1]
+    /// Messages under way at once on a WebSocket, or commands or transactions on a connection to Redis or PostgreSQL [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true, value_parser = depth)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,

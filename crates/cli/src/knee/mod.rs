@@ -20,6 +20,8 @@ use unblink_core::schedule::{RATE_MAX_PER_S, Rate};
 use unblink_core::time::Nanos;
 use unblink_report::{format, knee as report};
 
+/// What a search leaves in its folder.
+pub(crate) const FILE: &str = "knee.json";
 /// A rate is measured for so many times `--measure` at the most, unless told otherwise.
 const MEASURE_MAX_TIMES: u64 = 8;
 /// Quarters of the window are looked at by themselves, and intervals last a second.
@@ -30,6 +32,29 @@ const START_PER_S: u64 = 100;
 
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
+    let (folder, document) = found(args, signals::listen)?;
+    match args.json {
+        true => output::print_json(&document)?,
+        false => output::print_report(&report::terminal(&document, &output::style()))?,
+    }
+    output::say_where(&folder, args.json)?;
+    keep(args, &folder);
+    Ok(code(&document))
+}
+
+/// The same as a stage of a sign-off, without a word on standard output, and its exit code.
+pub(crate) fn stage(args: &KneeArgs, interruptions: &signals::Interruptions) -> Result<(KneeDocument, u8)> {
+    let (folder, document) = found(args, || Ok(interruptions.clone()))?;
+    keep(args, &folder);
+    let code = code(&document);
+    Ok((document, code))
+}
+
+/// Searches, and gives the folder and the document of the search.
+fn found(
+    args: &KneeArgs,
+    listen: impl FnOnce() -> Result<signals::Interruptions>,
+) -> Result<(PathBuf, KneeDocument)> {
     // The user's config file caps what is sent, and to a simulated server nothing is.
     let cap = if is_simulated(args) { None } else { config::max_rate()? };
     let settings = settings(args, cap)?;
@@ -67,7 +92,7 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
             let args = &live::named(args)?;
             let (target, cap) = live::target(args)?;
             let settings = self::settings(args, cap)?;
-            let interruptions = signals::listen()?;
+            let interruptions = listen()?;
             search(args, settings, target, |folder, first| {
                 live::Runner::new(args, folder, first, interruptions)
             })
@@ -109,7 +134,7 @@ fn search<R: Runner>(
     settings: Settings,
     target: (String, String),
     runner: impl FnOnce(&Path, u32) -> Result<R>,
-) -> Result<u8> {
+) -> Result<(PathBuf, KneeDocument)> {
     if let Some(said) = journeys::foreseen(args)?.filter(|_| !args.quiet) {
         output::note(format_args!("{said}"));
     }
@@ -131,23 +156,16 @@ fn search<R: Runner>(
     })?;
     let stopped = (!finished).then(|| runner.refusal());
     let document = document(header, &search, stopped);
-    let code = finish(args, &folder, &document)?;
-    // A search in virtual time leaves no run folders.
-    if let Ok(trials) = run_folders(&folder) {
-        history::keep(&args.keep, &trials);
-    }
-    Ok(code)
+    output::write_beside(&folder.join(FILE), &(output::to_json(&document)? + "\n"));
+    output::write_beside(&folder.join("report.html"), &report::html(&document));
+    Ok((folder, document))
 }
 
-fn finish(args: &KneeArgs, folder: &Path, document: &KneeDocument) -> Result<u8> {
-    output::write_beside(&folder.join("knee.json"), &(output::to_json(document)? + "\n"));
-    output::write_beside(&folder.join("report.html"), &report::html(document));
-    match args.json {
-        true => output::print_json(document)?,
-        false => output::print_report(&report::terminal(document, &output::style()))?,
+fn keep(args: &KneeArgs, folder: &Path) {
+    // A search in virtual time leaves no run folders.
+    if let Ok(trials) = run_folders(folder) {
+        history::keep(&args.keep, &trials);
     }
-    output::say_where(folder, args.json)?;
-    Ok(code(document))
 }
 
 fn code(document: &KneeDocument) -> u8 {
@@ -205,7 +223,7 @@ fn open(
     let header = KneeHeader {
         tool: environment::tool(),
         started_at: clock::now(),
-        command: secrets::mask_command(std::env::args()),
+        command: secrets::mask_command(environment::arguments()),
         environment: environment::describe(&unblink_engine::limits::raise()),
         question,
     };

@@ -28,6 +28,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     config.truth_log = args.truth.clone();
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
     config.json = args.answer_json;
+    config.metrics = args.metrics;
     config.tls = tls(args)?;
     config.protocol = protocol(args);
     config.events = events(args)?;
@@ -45,13 +46,16 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     }
     let address = server.local_addr();
     let url = protocol.url(&address.to_string(), is_tls);
+    let metrics = server.metrics_addr().map(|at| format!("http://{at}/metrics"));
     if args.json {
-        let first = serde_json::json!({ "url": url, "address": address.to_string(), "scenario": line });
+        let mut first = serde_json::json!({ "url": url, "address": address.to_string(), "scenario": line });
+        metrics.iter().for_each(|metrics| first["metrics"] = metrics.as_str().into());
         output::print(&format!("{first}\n"))?;
     } else {
         let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
         let version = if args.http == Http::Two { " (HTTP/2)" } else { "" };
-        output::print(&format!("{line}\nlistening on {url}{version} until Ctrl-C{hint}\n"))?;
+        let metrics = metrics.map(|metrics| format!("\nmetrics on {metrics}")).unwrap_or_default();
+        output::print(&format!("{line}\nlistening on {url}{version} until Ctrl-C{metrics}{hint}\n"))?;
     }
     let summary = server.run()?;
     print_summary(&summary, args)?;

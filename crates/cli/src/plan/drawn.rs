@@ -240,7 +240,7 @@ fn first(planned: &Planned, columns: usize) -> String {
         Speaks::Http => weight(planned, "head and body, ", &lengths, columns),
         Speaks::WebSocket => weight(planned, "without its frame, ", &lengths, columns),
         // As it is written here, none of these is sent.
-        Speaks::Grpc | Speaks::Redis => String::new(),
+        Speaks::Grpc | Speaks::Redis | Speaks::Postgres => String::new(),
     };
     format!("\nThe first requests, each with the bytes of its body\n{lines}{weight}")
 }

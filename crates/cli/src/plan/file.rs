@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP};
+use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP, STAGES};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::unknown::unknown;
@@ -38,11 +38,15 @@ pub(crate) struct PlanFile {
     pub journeys: Vec<Table>,
     /// What is asked beside the load.
     pub setup: Vec<Table>,
+    /// What a sign-off runs, one after the other.
+    pub stages: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
     pub to_look_at: bool,
-    /// The same, by a command that simulates it.
+    /// Nothing is to be said of it yet.
+    pub quietly: bool,
+    /// As `to_look_at`, by a command that simulates it.
     pub is_simulated: bool,
 }
 
@@ -54,7 +58,7 @@ pub(crate) struct Text {
 }
 
 /// A field that the plan has.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub field: &'static Field,
     pub values: Vec<Text>,
@@ -133,7 +137,7 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    let [loads, requests, journeys, setup] = tables;
+    let [loads, requests, journeys, setup, stages] = tables;
     Ok(PlanFile {
         path,
         source,
@@ -142,9 +146,11 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         loads,
         journeys,
         setup,
+        stages,
         lets,
         hidden,
         to_look_at: false,
+        quietly: false,
         is_simulated: false,
     })
 }
@@ -161,6 +167,7 @@ impl PlanFile {
             LOADS => &self.loads,
             JOURNEYS => &self.journeys,
             SETUP => &self.setup,
+            STAGES => &self.stages,
             _ => &self.requests,
         }
     }
@@ -173,11 +180,6 @@ impl PlanFile {
         let steps = self.journeys.iter().flat_map(|journey| &journey.inner);
         let has_own = self.requests.iter().chain(steps).any(is_url);
         has_own || [TARGET, "targets"].iter().any(|field| self.value(field).is_some())
-    }
-
-    /// It lists what is asked.
-    pub(crate) fn has_lists(&self) -> bool {
-        !self.requests.is_empty() || !self.journeys.is_empty()
     }
 
     /// The values of a field.
@@ -229,9 +231,8 @@ impl PlanFile {
 
     /// Tells whoever is about to start something; a plan that is only looked at is for several commands.
     pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
-        if !self.to_look_at {
-            crate::output::note(format_args!("note: {what}"));
-        }
+        let is_heard = !self.to_look_at && !self.quietly;
+        is_heard.then(|| crate::output::note(format_args!("note: {what}")));
     }
 
     /// A file that a plan names lies beside the plan.

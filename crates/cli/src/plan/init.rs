@@ -19,6 +19,7 @@ const HEAD: &str = "\
 #   unblink run FILE          runs it; a flag on the command line overrides the field of its name
 #   unblink sim FILE          simulates it, in virtual time ([world] says what the server does)
 #   unblink knee FILE         looks for the highest rate that meets its percentile ([search] says how)
+#   unblink signoff FILE      runs its stages one after the other ([[stages]] says which)
 #   unblink compare FILE      holds candidate against target under its load ([comparison] says how)
 # Values are written as on the command line; ${NAME} in target, url, header and body comes from the environment.
 
@@ -75,6 +76,14 @@ const TAIL: &str = "
 # chance = \"30%\"
 # header = [\"Authorization: Bearer {{token}}\"]
 # json = { item = \"{{number(item)}}\" }
+
+# Stages of a sign-off (unblink signoff): each is a search or a run of its own, and later ones go by the knee that was found.
+# [[stages]]
+# kind = \"knee\"
+# [[stages]]
+# kind = \"hold\"
+# rate = \"75% of knee\"
+# duration = \"10m\"
 ";
 
 /// The text of the plan.

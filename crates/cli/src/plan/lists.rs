@@ -1,6 +1,7 @@
 //! Lists of tables: what a plan may have several of. The fields of such a table come from a struct of flags.
 
 use crate::args::load::PlannedLoad;
+use crate::args::signoff::PlannedStage;
 use crate::journey::{PlannedJourney, PlannedStep};
 use crate::request::fields::PlannedRequest;
 use crate::setup::PlannedSetup;
@@ -16,11 +17,16 @@ pub(crate) const SETUP: &str = "setup";
 pub(crate) const LOADS: &str = "loads";
 /// The journeys, each a table.
 pub(crate) const JOURNEYS: &str = "journeys";
+/// The stages of a sign-off, each a table.
+pub(crate) const STAGES: &str = "stages";
 /// The steps of a journey, each a table in it.
 pub(crate) const STEPS: &str = "steps";
 
 /// Setup requests of a plan at the most.
 const SETUP_MAX: usize = 32;
+
+/// Stages of a plan at the most.
+const STAGES_MAX: usize = 32;
 
 /// Fields of a load that no other may stand beside.
 pub(crate) const ALONE: [&str; 4] = ["closed", "think", "ramp-up", "requests"];
@@ -62,7 +68,7 @@ pub(crate) struct List {
 }
 
 /// Every list, in the order in which they are written.
-pub(crate) static LISTS: [List; 4] = [
+pub(crate) static LISTS: [List; 5] = [
     List {
         name: LOADS,
         one: "load",
@@ -102,6 +108,16 @@ pub(crate) static LISTS: [List; 4] = [
         tables_max: Some(SETUP_MAX),
         inner: None,
         fields: PlannedSetup::augment_args,
+    },
+    List {
+        name: STAGES,
+        one: "stage",
+        help: "What `unblink signoff` runs, one after the other",
+        needs: ("kind", "give knee, hold, soak, spike or stress"),
+        instead: &[],
+        tables_max: Some(STAGES_MAX),
+        inner: None,
+        fields: PlannedStage::augment_args,
     },
 ];
 

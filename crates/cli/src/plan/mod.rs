@@ -1,10 +1,12 @@
 //! Plan files: what is on the command line, written down.
 
+mod begin;
 mod body;
 mod drawn;
 mod export;
 mod fields;
 mod file;
+mod fitted;
 mod holds;
 mod init;
 mod journeys;
@@ -18,6 +20,7 @@ mod search;
 mod setup;
 mod sockets;
 mod source;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -29,22 +32,25 @@ mod variables;
 mod write;
 mod yaml;
 
-use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
+use crate::args::plan::{CheckArgs, Form, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
 use crate::request::{Request, lets, line};
 use crate::{compare, exit, inputs, knee, output, run, sim};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
+pub(crate) use begin::init;
 use clap::{CommandFactory, FromArgMatches};
-use fields::{For, Kind};
-use file::PlanFile;
+pub(crate) use fields::For;
+use fields::Kind;
+use file::{Given, PlanFile};
 use overlay::Overlay;
+pub(crate) use stages::{Stage, Stages, read as stages_of, shown as stages_in_lines};
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use unblink_artifact::plan_check::{PLAN_CHECK_SCHEMA, PlanCheck, PlanCheckDocument, PlanError};
 use unblink_core::plan::Plan;
+use unblink_core::time::Nanos;
 use unblink_report::format;
 use unblink_workload::Lets;
 use user::User;
@@ -56,8 +62,23 @@ pub(crate) fn command_line() -> Result<Cli> {
 
 /// The same of another command line.
 pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
+    read_by(argv, |command, argv| Ok(crate::parse(command, argv)))
+}
+
+/// The command line of a stage. What is wrong with it ends the stage, and not the process.
+pub(crate) fn stage_line(argv: Vec<OsString>) -> Result<Cli> {
+    read_by(argv, |command, argv| {
+        let read = command.try_get_matches_from(argv).and_then(|matches| Cli::from_arg_matches(&matches));
+        read.map_err(|error| anyhow!("{}", without_secrets(error)))
+    })
+}
+
+fn read_by(
+    argv: Vec<OsString>,
+    parse: impl FnOnce(clap::Command, Vec<OsString>) -> Result<Cli>,
+) -> Result<Cli> {
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        return with_requests(crate::parse(short::command(), argv), None);
+        return with_requests(parse(short::command(), argv)?, None);
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
@@ -78,7 +99,7 @@ pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
     let is_stdin = |text: &file::Text| text.raw == "-";
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
-    let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
+    let cli = overlay.requested(parse(overlay.below(short::command())?, argv)?);
     let cli = with_requests(cli, Some(overlay.lets()))?;
     if !reads_stdin {
         let foreseen = planned(&cli).map_err(|error| overlay.pointed(error))?;
@@ -122,22 +143,6 @@ pub(crate) fn plan(command: &PlanCommand) -> Result<u8> {
         PlanCommand::Show(args) => show(args),
         PlanCommand::Schema => output::print_json(&schema::schema()).map(|()| exit::OK),
     }
-}
-
-/// `unblink init`.
-pub(crate) fn init(args: &InitArgs) -> Result<u8> {
-    let path = &args.file;
-    if path.extension().is_none_or(|extension| extension != "toml") {
-        bail!("{path:?}: the plan is written as TOML, so its name is to end in .toml");
-    }
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = file.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => anyhow!("{path:?} exists and is left alone: name another file"),
-        _ => anyhow!("can't write {path:?}: {error}"),
-    })?;
-    file.write_all(init::text().as_bytes()).with_context(|| format!("can't write {path:?}"))?;
-    output::print(&format!("{} is written. What it comes to: unblink plan show {0}\n", path.display()))?;
-    Ok(exit::OK)
 }
 
 fn check(args: &CheckArgs) -> Result<u8> {
@@ -230,8 +235,8 @@ enum Foreseen {
     Run(Box<run::Planned>),
     /// The plan of simulated runs, and a line.
     Simulated(Box<Plan>, String),
-    /// Runs that are not alike, in a line.
-    Several(String),
+    /// Runs that are not alike, in a line, and the limit of their load if there is one.
+    Several(String, Option<Nanos>),
 }
 
 fn planned(cli: &Cli) -> Result<Foreseen> {
@@ -240,7 +245,7 @@ fn planned(cli: &Cli) -> Result<Foreseen> {
         Command::Run(args) => run::planned(args).map(|planned| Foreseen::Run(Box::new(planned))),
         Command::Try(args) => run::planned(&args.run).map(|planned| Foreseen::Run(Box::new(planned))),
         Command::Sim(args) => sim::planned(args).map(of_run),
-        Command::Knee(args) => knee::planned(args).map(Foreseen::Several),
+        Command::Knee(args) => Ok(Foreseen::Several(knee::planned(args)?, args.within)),
         Command::Compare(args) => compare::planned(args).map(of_run),
         _ => bail!("a plan is for run, sim, knee and compare"),
     }
@@ -262,6 +267,8 @@ struct Checked {
     summary: String,
     /// Of the measured part, where a schedule says how many.
     arrivals: Option<u64>,
+    /// The load, with the warm-up.
+    lasts: Option<Nanos>,
     picture: String,
 }
 
@@ -272,7 +279,7 @@ fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
     let has_load = !plan.loads.is_empty()
         || ["rate", "closed", "replay"].iter().any(|field| plan.value(field).is_some());
-    let is_for_run = has_load || !is_for_knee;
+    let is_for_run = has_load || (!is_for_knee && plan.stages.is_empty());
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [
         (is_for_run && is_real, For::Run, &[]),
@@ -290,7 +297,8 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
     let mut checked = None;
     let mut errors: Vec<anyhow::Error> = Vec::new();
     for (command, flags) in meant_for(plan) {
-        match checked_as(plan, command, flags) {
+        let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
+        match checked_as(plan, command, &flags, &[]) {
             Ok(one) => {
                 let first: &mut Checked = checked.get_or_insert_with(|| one.clone());
                 if !first.summary.contains(&one.summary) {
@@ -308,15 +316,38 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
             }
         }
     }
+    if !plan.stages.is_empty() {
+        match stages::checked(plan, !plan.has_target() && plan.has_section("world")) {
+            Ok(stages) => {
+                let all = stages.len() as u64;
+                let said = format!("a sign-off of {}", format::plural(all, "stage", "stages"));
+                let (arrivals, lasts, picture) = (None, None, stages::shown(&stages));
+                let of_stages = Checked { summary: said, arrivals, lasts, picture };
+                checked = Some(match checked {
+                    Some(first) => Checked {
+                        summary: format!("{}; {}", of_stages.summary, first.summary),
+                        picture: of_stages.picture + &first.picture,
+                        ..first
+                    },
+                    None => of_stages,
+                });
+            }
+            Err(error) => {
+                let known: Vec<String> = errors.iter().map(crate::explain_error).collect();
+                errors.extend(each(error).into_iter().filter(|e| !known.contains(&crate::explain_error(e))));
+            }
+        }
+    }
     if !errors.is_empty() {
         return Err(several(errors));
     }
     checked.ok_or_else(|| plan.error_of_all("there is nothing to run or to simulate"))
 }
 
-/// Reads it as one command would.
-fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> {
-    let argv = ["unblink", command.name()].iter().chain(flags).map(OsString::from).collect::<Vec<_>>();
+/// Reads it as one command would. Some of its flags may be fields of the plan, too.
+fn checked_as(plan: &PlanFile, command: For, flags: &[String], own: &[Given]) -> Result<Checked> {
+    let name = ["unblink", command.name()].map(OsString::from);
+    let argv = name.into_iter().chain(flags.iter().map(OsString::from)).collect::<Vec<_>>();
     let overlay = Overlay::of(plan, command, User::of(&Cli::command(), command, &argv))?;
     let matches = overlay.below(Cli::command())?.try_get_matches_from(argv);
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
@@ -325,8 +356,9 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
         true => error,
         false => plan.error_of_all(&crate::explain_error(&error)),
     };
+    let pointed = |error| plan.pointed(overlay.pointed(error), own, |_| false);
     let foreseen = planned(&overlay.requested(cli))
-        .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
+        .map_err(|error| several(each(pointed(error)).into_iter().map(of_all).collect()))?;
     if !value::lacks_a_body(plan) {
         refuse_unused(plan, &foreseen)?;
     }
@@ -335,10 +367,11 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
         Foreseen::Run(planned) => drawn::of(planned, columns),
         _ => String::new(),
     };
+    let lasts = stages::lasts(&foreseen);
     let (core, summary) = match foreseen {
         Foreseen::Run(planned) => (Some(planned.plan), planned.summary),
         Foreseen::Simulated(plan, summary) => (Some(*plan), summary),
-        Foreseen::Several(summary) => (None, summary),
+        Foreseen::Several(summary, _) => (None, summary),
     };
     let picture = match &core {
         Some(core) if core.is_open() => picture::of(core, columns),
@@ -347,7 +380,7 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     };
     let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
     let arrivals = arrivals.map(|scheduled| scheduled.measured);
-    Ok(Checked { summary, arrivals, picture: picture + &drawn })
+    Ok(Checked { summary, arrivals, lasts, picture: picture + &drawn })
 }
 
 /// Every field, those that the plan leaves out as comments with what they are then.

@@ -244,7 +244,7 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     if let Some(targets) = plan.value("targets") {
         let message = match is_experiment {
             true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
-            false if plan.value(fields::TARGET).is_some() || plan.has_lists() => {
+            false if plan.value(fields::TARGET).is_some() || requests::has_lists(plan) => {
                 "targets stands beside target or requests: a plan has one or the other".into()
             }
             false => return Ok(()),

@@ -21,12 +21,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use unblink_workload::Lets;
 
+/// It lists what is asked.
+pub(super) fn has_lists(plan: &PlanFile) -> bool {
+    !plan.requests.is_empty() || !plan.journeys.is_empty()
+}
+
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
 pub(crate) fn of(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<Vec<Request>> {
     match urls {
         [] => at_target(plan, written(plan, plan.value(TARGET))?, None, lets),
         [url] => at_target(plan, given(url), Some("the URL on the command line"), lets),
-        _ if plan.has_lists() => Err(anyhow!(
+        _ if has_lists(plan) => Err(anyhow!(
             "{} lists what is requested, and {} URLs are given: give one URL, at which its requests are asked, or a plan \
              without [[requests]]",
             plan.source.name,
@@ -190,7 +195,7 @@ fn at_target(
     instead: Option<&str>,
     lets: &Arc<Lets>,
 ) -> Result<Vec<Request>> {
-    if !plan.has_lists() {
+    if !has_lists(plan) {
         let plain = |target: Address<'_>| {
             let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
             Ok(Request {
@@ -349,6 +354,7 @@ pub(super) fn built(
     let version = match request.url.origin.speaks {
         Speaks::WebSocket => Version::WebSocket,
         Speaks::Redis => Version::Redis,
+        Speaks::Postgres => Version::Postgres,
         Speaks::Http | Speaks::Grpc => Version::One,
     };
     match request.render(version) {

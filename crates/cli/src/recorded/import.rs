@@ -1,7 +1,7 @@
 //! `unblink import`: logs become a trace.
 
 use super::{create, warn};
-use crate::args::recorded::{ImportArgs, LogFormat};
+use crate::args::recorded::{ImportArgs, LogArgs, LogFormat};
 use crate::errors::refuse;
 use crate::{exit, output, signals};
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -13,15 +13,15 @@ use unblink_trace::anonymous::{Anonymous, Keep, Key, SECRET_MIN};
 use unblink_trace::format::unpacked;
 use unblink_trace::import::{Import, ImportError, Imported, Input};
 use unblink_trace::source::{self, JsonLines, Map, Source};
-use unblink_trace::{Lacking, Unreadable};
+use unblink_trace::{Finding, Lacking, Unreadable};
 
 /// Stands for standard input.
-const STDIN: &str = "-";
+pub(super) const STDIN: &str = "-";
 
 /// `unblink import`.
 pub(crate) fn import(args: &ImportArgs) -> Result<u8> {
     let anonymous = Anonymous::new(key(args.key_file.as_deref())?, keep(&args.keep)?);
-    let source = source(args, &anonymous.keep().headers)?;
+    let source = source(args.format, &args.log, &anonymous.keep().headers)?;
     let inputs = args.files.iter().map(|file| input(file)).collect::<Result<Vec<_>>>()?;
     let files = args.files.iter().filter(|file| file.as_path() != Path::new(STDIN));
     let writer = create(&args.output, files.map(AsRef::as_ref))?;
@@ -33,7 +33,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8> {
         }
         !stop.load(Ordering::Relaxed)
     };
-    let import = Import::new(source, args.format.name(), anonymous, args.window as usize);
+    let import = Import::new(source, args.format.name(), anonymous, args.log.window as usize);
     let result = import.run(inputs, writer, &mut go_on);
     output::clear_live();
     match result {
@@ -49,14 +49,14 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8> {
         }
         Err(ImportError::Nothing(imported)) => {
             unreadable(&imported);
-            Err(nothing(args, &imported))
+            Err(nothing(args.format, &imported))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 impl LogFormat {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             LogFormat::Nginx => "nginx",
             LogFormat::Apache => "apache",
@@ -71,20 +71,20 @@ impl LogFormat {
     }
 }
 
-fn source(args: &ImportArgs, keep: &[String]) -> Result<Source> {
+pub(super) fn source(format: LogFormat, args: &LogArgs, keep: &[String]) -> Result<Source> {
     let text = args.log_format.as_deref();
-    if text.is_some() && !matches!(args.format, LogFormat::Nginx | LogFormat::Apache) {
+    if text.is_some() && !matches!(format, LogFormat::Nginx | LogFormat::Apache) {
         refuse!(
             ["log-format"],
             "--log-format is for --format nginx and --format apache; {} is always the same",
-            args.format.name()
+            format.name()
         );
     }
     let mut map = Map::default();
     for part in &args.map {
         map.add(part).map_err(|why| anyhow!("--map: {why}"))?;
     }
-    let is_fixed = matches!(args.format, LogFormat::Combined | LogFormat::Common);
+    let is_fixed = matches!(format, LogFormat::Combined | LogFormat::Common);
     if is_fixed && !(args.map.is_empty() && keep.is_empty()) {
         refuse!(
             ["map", "keep"],
@@ -92,7 +92,7 @@ fn source(args: &ImportArgs, keep: &[String]) -> Result<Source> {
         );
     }
     let lines = |pattern| Source::Lines(pattern);
-    let read = match args.format {
+    let read = match format {
         LogFormat::Nginx => source::nginx(text, &map, keep).map(lines),
         LogFormat::Apache => source::apache(text, &map, keep).map(lines),
         LogFormat::Combined => Ok(lines(source::combined_or_common(true))),
@@ -127,7 +127,7 @@ fn key(file: Option<&Path>) -> Result<Key> {
     Ok(Key::from_secret(&secret))
 }
 
-fn input(file: &Path) -> Result<Input<'static>> {
+pub(super) fn input(file: &Path) -> Result<Input<'static>> {
     let bytes = match file == Path::new(STDIN) {
         true => Box::new(std::io::stdin().lock()),
         false => unpacked(file).with_context(|| format!("can't read the log {file:?}"))?,
@@ -184,7 +184,7 @@ fn lacking_words(what: Lacking) -> &'static str {
 }
 
 /// Shows the first line that could not be read, without its words.
-fn unreadable(imported: &Imported) {
+pub(super) fn unreadable(imported: &Imported) {
     let Some(first) = &imported.first_unreadable else { return };
     output::note(format_args!(
         "{}:{}: {} (letters are shown as x, digits as 0)\n  | {}",
@@ -195,13 +195,33 @@ fn unreadable(imported: &Imported) {
     ));
 }
 
-fn nothing(args: &ImportArgs, imported: &Imported) -> Error {
-    let lines = format::plain(&format::plural(imported.counts.lines, "line", "lines"));
-    let hint = match args.format {
+pub(super) fn nothing(format: LogFormat, imported: &Imported) -> Error {
+    let counts = &imported.counts;
+    if counts.lines == 0 {
+        return match counts.findings.contains(&Finding::InputCut) {
+            true => anyhow!(
+                "no request could be read: the packed log ends before its first line; it was cut, so fetch it again"
+            ),
+            false => anyhow!("no request could be read: the log is empty"),
+        };
+    }
+    let lines = format::plain(&format::plural(counts.lines, "line", "lines"));
+    if counts.unreadable() == 0 {
+        return anyhow!("no request could be read in {lines}: {}", without_request(imported));
+    }
+    let hint = match format {
         LogFormat::Nginx => "--log-format must be the log_format of the server's configuration",
         LogFormat::Apache => "--log-format must be the LogFormat of the server's configuration",
         LogFormat::Json => "--map must name fields of its objects, and duration its unit (duration=FIELD:ms)",
         _ => "is this its --format?",
     };
     anyhow!("no request could be read in {lines}: {hint}")
+}
+
+/// Why lines that could all be read are no requests.
+fn without_request(imported: &Imported) -> &'static str {
+    match imported.counts.blank == imported.counts.lines {
+        true => "all of them are empty, or comments",
+        false => "they are of connections that sent none",
+    }
 }

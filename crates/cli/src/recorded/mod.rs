@@ -1,9 +1,11 @@
 //! Recorded arrivals: `unblink import` and `unblink trace`.
 
 mod edit;
+mod from;
 mod import;
 mod show;
 
+pub(crate) use from::fitted;
 pub(crate) use import::import;
 
 use crate::args::recorded::TraceCommand;

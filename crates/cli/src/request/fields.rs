@@ -46,6 +46,12 @@ pub(crate) struct RequestArgs {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
 
+    /// Do this in PostgreSQL (postgres://), such as 'SELECT * FROM item WHERE id = {{id}}'; given several times, all are one
+    /// transaction
+    #[arg(long, value_name = "STATEMENT", conflicts_with_all = ["body", "body_file", "message", "command"], help_heading = "Request")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<String>,
+
     /// What an answer must look like to count as ok, such as status=201, 'header X-Id' or 'json $.id exists'; may be given
     /// several times
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::condition)]

@@ -1,6 +1,6 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
-use crate::inputs;
+use crate::{environment, inputs};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -90,7 +90,8 @@ pub(crate) fn refuse_unused(unused: Option<&str>) -> Result<()> {
 
 /// What makes a run's identifiers its own: 0, so that they can be had again, where its seed is given.
 pub(crate) fn run_id(has_seed: bool) -> u64 {
-    let is_given = has_seed || std::env::args().any(|arg| arg == "--seed" || arg.starts_with("--seed="));
+    let is_given =
+        has_seed || environment::arguments().iter().any(|arg| arg == "--seed" || arg.starts_with("--seed="));
     if is_given { 0 } else { unique() }
 }
 

@@ -39,11 +39,15 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
     let share =
         asked.map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
     let share = share.transpose().map_err(|message| anyhow!("{message}"))?;
-    if let Some(target) = target.filter(|target| target.starts_with("redis")) {
+    if let Some(target) =
+        target.filter(|target| target.starts_with("redis") || target.starts_with("postgres"))
+    {
         let request = Request::new(None, target)?;
-        // What is behind the share is all the command, whose quotes mean something.
+        let is_sql = request.url.origin.is_postgres();
+        // What is behind the share is all the command or statement, whose quotes mean something.
         let command = line.trim_start()[asked.map_or(0, str::len)..].trim();
-        let parts = Parts { body: Some(command.as_bytes().into()), is_command: true, ..request.parts };
+        let parts =
+            Parts { body: Some(command.as_bytes().into()), is_command: !is_sql, is_sql, ..request.parts };
         return Ok(Request { share, parts, ..request });
     }
     let is_method = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase());

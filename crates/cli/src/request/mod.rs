@@ -1,5 +1,6 @@
 //! A request as asked for on the command line, in a plan or in a target file, and rendered for the engine.
 
+pub(crate) mod account;
 pub(crate) mod body;
 pub(crate) mod fields;
 pub(crate) mod grpc;
@@ -7,6 +8,7 @@ pub(crate) mod lets;
 pub(crate) mod line;
 pub(crate) mod login;
 pub(crate) mod multipart;
+pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod share;
 pub(crate) mod steps;
@@ -75,6 +77,8 @@ pub(crate) struct Parts {
     pub is_command: bool,
     /// It is a step over the WebSocket of its journey.
     pub socket: Option<SocketStep>,
+    /// The body is SQL, which only PostgreSQL takes.
+    pub is_sql: bool,
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
     pub taking: Taking,
@@ -103,6 +107,11 @@ impl Parts {
         Parts { body: Some(command.into_bytes().into()), is_command: true, ..Parts::default() }
     }
 
+    /// Statements of one transaction; nothing where there are none.
+    fn of_sql(statements: &[String]) -> Option<Arc<[u8]>> {
+        (!statements.is_empty()).then(|| statements.join(";\n").into_bytes().into())
+    }
+
     /// What `args` say, or all that is wrong with them. `which` comes before what is wrong with a header, by its number.
     pub(crate) fn read(
         args: &RequestArgs,
@@ -111,7 +120,8 @@ impl Parts {
     ) -> Result<Parts> {
         let Parts { body: command, is_command, .. } = Parts::of_command(&args.command);
         let text = args.body.as_ref().or(args.message.as_ref()).map(|text| text.clone().into_bytes().into());
-        let body = match (text.or(command), &args.body_file) {
+        let is_sql = !args.sql.is_empty();
+        let body = match (text.or(command).or(Parts::of_sql(&args.sql)), &args.body_file) {
             (Some(text), _) => Ok(Some(text)),
             (None, Some(path)) => files.read(path).map(Some),
             (None, None) => Ok(None),
@@ -133,7 +143,7 @@ impl Parts {
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
         let is_message = args.message.is_some();
-        Ok(Parts { method, headers, body, is_message, is_command, expect, ..Parts::default() })
+        Ok(Parts { method, headers, body, is_message, is_command, is_sql, expect, ..Parts::default() })
     }
 
     /// What `flags` say for every request that does not say it itself.
@@ -183,7 +193,7 @@ impl Parts {
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
             (self.body, self.body_form) = (all.body.clone(), all.body_form);
-            (self.is_message, self.is_command) = (all.is_message, all.is_command);
+            (self.is_message, self.is_command, self.is_sql) = (all.is_message, all.is_command, all.is_sql);
         }
         self.fill_headers(all);
         let is_own = |one: &Condition| self.expect.iter().any(|own| own.is_about_the_same(one));
@@ -225,6 +235,7 @@ impl Request {
             Speaks::WebSocket => return web_socket::METHOD,
             Speaks::Grpc => return grpc::METHOD,
             Speaks::Redis => return redis::name_of(self),
+            Speaks::Postgres => return postgres::METHOD,
             Speaks::Http => {}
         }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
@@ -235,6 +246,7 @@ impl Request {
         match self.url.origin.speaks {
             Speaks::Grpc => true,
             Speaks::Redis => is_reading(self.method()),
+            Speaks::Postgres => postgres::is_reading(self),
             Speaks::Http | Speaks::WebSocket => {
                 matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
             }
@@ -243,9 +255,9 @@ impl Request {
 
     /// What tells it from others of its name.
     pub(crate) fn asked(&self) -> String {
-        match self.url.origin.is_redis() {
-            true => redis::text_of(self).to_string(),
-            false => self.url.target.clone(),
+        match self.url.origin.has_paths() {
+            false => redis::text_of(self).to_string(),
+            true => self.url.target.clone(),
         }
     }
 
@@ -253,6 +265,9 @@ impl Request {
     pub(crate) fn numbered(&self) -> Result<String> {
         if self.url.origin.is_redis() {
             return redis::numbered(self);
+        }
+        if self.url.origin.is_postgres() {
+            return postgres::numbered(self);
         }
         let path = secrets::mask_path_of(&Aside::of(&self.url_text)?.text);
         Ok(format!("{} {path}", self.method()))
@@ -269,7 +284,7 @@ impl Request {
     pub(crate) fn all_headers(&self) -> Vec<(String, String)> {
         let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        let userinfo = self.url.userinfo.as_ref().filter(|_| !self.url.origin.is_redis());
+        let userinfo = self.url.userinfo.as_ref().filter(|_| self.url.origin.has_paths());
         if let Some(userinfo) = userinfo.filter(|_| !authorised) {
             headers.push(("Authorization".into(), format!("Basic {}", STANDARD.encode(userinfo))));
         }
@@ -302,11 +317,15 @@ impl Request {
             Version::WebSocket => web_socket::render(self, &builder, &filled)?,
             Version::Grpc => unreachable!("a call is rendered with its types"),
             Version::Redis => redis::render(self, &filled)?,
+            Version::Postgres => postgres::render(self, &filled)?,
             _ if self.parts.is_command && !self.url.origin.is_redis() => {
                 refuse!(
                     ["command"],
                     "--command is for Redis: write redis:// or rediss://, or send it as --body"
                 )
+            }
+            _ if self.parts.is_sql && !self.url.origin.is_postgres() => {
+                refuse!(["sql"], "--sql is for PostgreSQL: write postgres://, or send it as --body")
             }
             _ if self.parts.is_message && !self.url.origin.is_ws() => {
                 refuse!(
@@ -338,9 +357,10 @@ impl Request {
         let url = secrets::mask_url(&self.url_text);
         let method = self.method().to_string();
         // As it was written: a variable that was filled in may be a secret. Of a command, only its name is none.
-        let path = || match self.url.origin.is_redis() {
-            true => method.clone(),
-            false => format!("{method} {}", secrets::mask_path_of(&self.url_text)),
+        let path = || match self.url.origin.speaks {
+            Speaks::Redis => method.clone(),
+            Speaks::Postgres => postgres::name_of(self),
+            _ => format!("{method} {}", secrets::mask_path_of(&self.url_text)),
         };
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
         document::Target { name, method, url: harmless::replaced(&url) }

@@ -31,6 +31,8 @@ pub(crate) enum Speaks {
     Grpc,
     /// `redis`, `rediss`.
     Redis,
+    /// `postgres`, `postgresql`.
+    Postgres,
 }
 
 impl Origin {
@@ -66,6 +68,16 @@ impl Origin {
         self.speaks == Speaks::Redis
     }
 
+    /// A request is a transaction.
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.speaks == Speaks::Postgres
+    }
+
+    /// Its requests differ by method and path.
+    pub(crate) fn has_paths(&self) -> bool {
+        !self.is_redis() && !self.is_postgres()
+    }
+
     /// As the document says it.
     pub(crate) fn scheme(&self) -> Scheme {
         match (self.speaks, self.tls) {
@@ -77,6 +89,7 @@ impl Origin {
             (Speaks::Grpc, true) => Scheme::Grpcs,
             (Speaks::Redis, false) => Scheme::Redis,
             (Speaks::Redis, true) => Scheme::Rediss,
+            (Speaks::Postgres, _) => Scheme::Postgres,
         }
     }
 }
@@ -92,6 +105,7 @@ impl fmt::Display for Origin {
             (Speaks::Grpc, true) => "grpcs",
             (Speaks::Redis, false) => "redis",
             (Speaks::Redis, true) => "rediss",
+            (Speaks::Postgres, _) => "postgres",
         };
         let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
@@ -148,10 +162,11 @@ impl Url {
             Some("grpcs") => (true, Speaks::Grpc),
             Some("redis") => (false, Speaks::Redis),
             Some("rediss") => (true, Speaks::Redis),
+            Some("postgres" | "postgresql") => (false, Speaks::Postgres),
             Some(other) => {
                 bail!(
-                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc, grpcs, redis and rediss are \
-                     supported"
+                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc, grpcs, redis, rediss and \
+                     postgres are supported"
                 )
             }
             None => return Err(without_scheme()),
@@ -177,6 +192,7 @@ impl Url {
             }
             (None, _) => match (speaks, tls) {
                 (Speaks::Redis, _) => 6379,
+                (Speaks::Postgres, _) => 5432,
                 (_, true) => 443,
                 (_, false) => 80,
             },
@@ -265,7 +281,7 @@ mod tests {
         for (text, part) in [
             ("", "not a URL"),
             ("localhost:8080", "scheme"),
-            ("ftp://h/", "only http, https, ws, wss, grpc, grpcs, redis and rediss"),
+            ("ftp://h/", "only http, https, ws, wss, grpc, grpcs, redis, rediss and postgres"),
             ("http://", "not a URL"),
             ("http://h:99999/", "port"),
             ("http://h:0/", "port"),

@@ -1,12 +1,13 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
+use super::account::Account;
 use super::login::Login;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
 use unblink_wire::ws::Ask;
-use unblink_wire::{http1, http2, redis, ws};
+use unblink_wire::{http1, http2, postgres, redis, ws};
 
 /// `--http`.
 #[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,6 +55,7 @@ pub(crate) enum Version {
     Steps,
     /// None of HTTP.
     Redis,
+    Postgres,
 }
 
 impl Version {
@@ -62,7 +64,7 @@ impl Version {
         match self {
             Version::One | Version::WebSocket | Version::Steps => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
-            Version::Redis => &[],
+            Version::Redis | Version::Postgres => &[],
         }
     }
 
@@ -74,6 +76,7 @@ impl Version {
             Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
             Version::Redis => Protocol::Redis,
+            Version::Postgres => Protocol::Postgres,
         }
     }
 }
@@ -87,6 +90,7 @@ pub(crate) enum Rendered {
     WebSocket(ws::Handshake, ws::Message),
     Step(Ask),
     Redis(Login, redis::Command),
+    Postgres(Account, postgres::Transaction),
 }
 
 /// What is sent, by operation.
@@ -100,6 +104,8 @@ pub(crate) enum Operations {
     Steps(Vec<Ask>),
     /// The same with what every connection says first.
     Redis(Option<Login>, Vec<redis::Command>),
+    /// The same.
+    Postgres(Option<Account>, Vec<postgres::Transaction>),
 }
 
 impl Operations {
@@ -111,6 +117,7 @@ impl Operations {
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
             Version::Steps => Operations::Steps(Vec::new()),
             Version::Redis => Operations::Redis(None, Vec::new()),
+            Version::Postgres => Operations::Postgres(None, Vec::new()),
         }
     }
 
@@ -122,6 +129,7 @@ impl Operations {
             Operations::WebSocket(..) => Version::WebSocket,
             Operations::Steps(_) => Version::Steps,
             Operations::Redis(..) => Version::Redis,
+            Operations::Postgres(..) => Version::Postgres,
         }
     }
 
@@ -132,6 +140,7 @@ impl Operations {
             Operations::WebSocket(_, all) => all.len(),
             Operations::Steps(all) => all.len(),
             Operations::Redis(_, all) => all.len(),
+            Operations::Postgres(_, all) => all.len(),
         }
     }
 
@@ -160,6 +169,15 @@ impl Operations {
                 all.push(command);
             }
             (Operations::Steps(all), Rendered::Step(step)) => all.push(step),
+            (Operations::Postgres(known, all), Rendered::Postgres(account, transaction)) => {
+                if known.get_or_insert_with(|| account.clone()) != &account {
+                    bail!(
+                        "all requests of a run go over the same connections, and this one asks for another user or database: put \
+                         it into a run of its own"
+                    );
+                }
+                all.push(transaction);
+            }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),
             (Operations::Grpc(all), Rendered::Grpc(request)) => all.push(request),

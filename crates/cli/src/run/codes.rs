@@ -42,6 +42,7 @@ fn names(speaks: Speaks) -> Option<&'static str> {
         Speaks::Http | Speaks::WebSocket => None,
         Speaks::Grpc => Some("grpc"),
         Speaks::Redis => Some("redis"),
+        Speaks::Postgres => Some("postgres"),
     }
 }
 
@@ -50,6 +51,7 @@ fn instead(speaks: Speaks, prefix: &str) -> String {
         Speaks::Http => ("of HTTP is a number", ["200", "503"]),
         Speaks::WebSocket => ("of the upgrade is a number", ["101", "503"]),
         Speaks::Grpc => ("of a call has a name", ["OK", "UNAVAILABLE"]),
+        Speaks::Postgres => ("of a transaction has a name", ["done", "deadlock_detected"]),
         Speaks::Redis => ("of a reply is ok, nil or the first word of its error", ["nil", "LOADING"]),
     };
     let [first, second] = examples.map(|example| format!("{prefix}{example}"));

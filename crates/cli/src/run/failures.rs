@@ -93,7 +93,7 @@ impl Showing {
         let sent = Walk::filled(&self.job, MASK.as_bytes()).composed(&self.job, arrival);
         let sent = sent.map(|bytes| match self.other {
             Some(Version::WebSocket) => shown::message(&bytes, &mut known),
-            Some(Version::Redis) => shown::command(&bytes, &known),
+            Some(Version::Redis | Version::Postgres) => shown::command(&bytes, &known),
             _ => shown::request(&bytes, &mut known),
         });
         let mut notes = Vec::new();

@@ -9,7 +9,7 @@ use crate::secrets;
 use std::sync::Arc;
 use std::time::Duration;
 use unblink_artifact::codes::NamedCodes;
-use unblink_artifact::document::{self, RedisPlan, WebSocketPlan};
+use unblink_artifact::document::{self, PostgresPlan, RedisPlan, WebSocketPlan};
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
@@ -22,6 +22,7 @@ use unblink_wire::Limits;
 use unblink_wire::grpc::Grpc;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
+use unblink_wire::postgres::{self, Postgres};
 use unblink_wire::protocol::{Codes, Protocol};
 use unblink_wire::redis::{self, Greeting, Redis, User};
 use unblink_wire::ws::{self, StepSettings, Steps, Ws};
@@ -47,6 +48,7 @@ pub(crate) enum AnyJob {
     WebSocket(Job<Ws>),
     Steps(Job<Steps>),
     Redis(Job<Redis>),
+    Postgres(Job<Postgres>),
 }
 
 /// The same expression of a job, whatever its version.
@@ -59,6 +61,7 @@ macro_rules! of_any {
             AnyJob::WebSocket($job) => $what,
             AnyJob::Steps($job) => $what,
             AnyJob::Redis($job) => $what,
+            AnyJob::Postgres($job) => $what,
         }
     };
 }
@@ -100,6 +103,19 @@ impl AnyJob {
                     args,
                 ))
             }
+            Operations::Postgres(account, transactions) => {
+                let account = account.expect("a run has a request");
+                // It may come back in an answer that is shown.
+                account.user.password.iter().for_each(|password| secrets::note_variable(password));
+                let session = Arc::new(account.session(&transactions));
+                let depth = args.web_socket.depth.unwrap_or(1);
+                AnyJob::Postgres(job(
+                    whole,
+                    transactions,
+                    postgres::Settings { session, limits, depth },
+                    args,
+                ))
+            }
         }
     }
 
@@ -111,9 +127,12 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Steps(_) | AnyJob::Redis(_) => {
-                None
-            }
+            AnyJob::Two(_)
+            | AnyJob::Grpc(_)
+            | AnyJob::WebSocket(_)
+            | AnyJob::Steps(_)
+            | AnyJob::Redis(_)
+            | AnyJob::Postgres(_) => None,
         }
     }
 
@@ -133,6 +152,7 @@ impl AnyJob {
             AnyJob::Grpc(_) => document::Protocol::Grpc,
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
             AnyJob::Redis(_) => document::Protocol::Redis,
+            AnyJob::Postgres(_) => document::Protocol::Postgres,
         }
     }
 
@@ -160,6 +180,7 @@ impl AnyJob {
             AnyJob::WebSocket(_) => Ws::VIOLATIONS,
             AnyJob::Steps(_) => Steps::VIOLATIONS,
             AnyJob::Redis(_) => Redis::VIOLATIONS,
+            AnyJob::Postgres(_) => Postgres::VIOLATIONS,
         }
     }
 
@@ -172,6 +193,7 @@ impl AnyJob {
             AnyJob::WebSocket(_) => codes_of::<Ws>(),
             AnyJob::Steps(_) => codes_of::<Steps>(),
             AnyJob::Redis(_) => codes_of::<Redis>(),
+            AnyJob::Postgres(_) => codes_of::<Postgres>(),
         };
         let Codes::Named { protocol, names } = codes else { return None };
         let names = names.iter().copied().map(String::from).collect();
@@ -181,7 +203,11 @@ impl AnyJob {
     /// Streams of HTTP/2 on a connection, as asked for.
     pub(super) fn streams(&self) -> Option<u32> {
         match self {
-            AnyJob::One(_) | AnyJob::WebSocket(_) | AnyJob::Steps(_) | AnyJob::Redis(_) => None,
+            AnyJob::One(_)
+            | AnyJob::WebSocket(_)
+            | AnyJob::Steps(_)
+            | AnyJob::Redis(_)
+            | AnyJob::Postgres(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
             AnyJob::Grpc(job) => Some(job.settings.streams),
         }
@@ -203,6 +229,12 @@ impl AnyJob {
     pub(super) fn redis(&self) -> Option<RedisPlan> {
         let AnyJob::Redis(job) = self else { return None };
         Some(RedisPlan { depth: job.settings.depth, resp: if job.settings.is_resp3 { 3 } else { 2 } })
+    }
+
+    /// How transactions go to PostgreSQL, if they do.
+    pub(super) fn postgres(&self) -> Option<PostgresPlan> {
+        let AnyJob::Postgres(job) = self else { return None };
+        Some(PostgresPlan { depth: job.settings.depth })
     }
 
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
@@ -258,10 +290,10 @@ mod tests {
             Codes::Named { names, .. } => names.len(),
         };
         let of_redis = Redis::VIOLATIONS.len() + names(Redis::CODES);
-        let of_steps = Steps::VIOLATIONS.len();
-        for kinds in
-            [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len(), Ws::VIOLATIONS.len(), of_steps, of_redis]
-        {
+        let of_postgres = Postgres::VIOLATIONS.len() + names(Postgres::CODES);
+        let of_http = [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len()];
+        let of_ws = [Ws::VIOLATIONS.len(), Steps::VIOLATIONS.len()];
+        for kinds in of_http.into_iter().chain(of_ws).chain([of_redis, of_postgres]) {
             let last = FailureKind::protocol(kinds - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }

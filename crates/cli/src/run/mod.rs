@@ -10,6 +10,7 @@ pub(crate) mod guards;
 mod job;
 pub(crate) mod objectives;
 mod pool;
+mod postgres;
 pub(crate) mod preflight;
 mod prepare;
 mod redirected;
@@ -49,22 +50,50 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
+    let (document, tally) = recorded(args, prepared, &folder, &interruptions)?;
+    output::present(&document, &tally, &args.exports, Some(&folder))?;
+    keep(args, &folder, &document);
+    Ok(exit::of_run(&document))
+}
+
+/// The same as a stage of a sign-off, in a folder of its own and without a word on standard output.
+pub(crate) fn stage(
+    args: &RunArgs,
+    folder: &Path,
+    interruptions: &signals::Interruptions,
+) -> Result<RunDocument> {
+    let prepared = prepare(args)?;
+    args.load.replay.tell(args.load.seed);
+    let (document, _) = recorded(args, prepared, folder, interruptions)?;
+    keep(args, folder, &document);
+    Ok(document)
+}
+
+/// Runs, and writes record and page. A target that does not answer once has a record, too.
+fn recorded(
+    args: &RunArgs,
+    prepared: Prepared,
+    folder: &Path,
+    interruptions: &signals::Interruptions,
+) -> Result<(RunDocument, Tally)> {
     let header = prepared.header.clone();
-    let executed = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions);
-    let (document, tally) = match executed {
+    let executed = execute(prepared, folder, args.target.no_preflight, args.quiet, interruptions);
+    let run = match executed {
         Ok(run) => run,
         Err(error) => match error.downcast_ref::<crate::errors::PreflightFailed>() {
-            Some(failed) => preflight::record(failed, header, &folder)?,
+            Some(failed) => preflight::record(failed, header, folder)?,
             None => return Err(error),
         },
     };
-    output::write_page(&folder, &document);
-    output::present(&document, &tally, &args.exports, Some(&folder))?;
-    // A run that did not begin has no figure to be found by.
+    output::write_page(folder, &run.0);
+    Ok(run)
+}
+
+/// A run that did not begin has no figure to be found by.
+fn keep(args: &RunArgs, folder: &Path, document: &RunDocument) {
     if document.preflight().is_none() {
-        history::keep(&args.keep, std::slice::from_ref(&*folder));
+        history::keep(&args.keep, &[folder.to_path_buf()]);
     }
-    Ok(exit::of_run(&document))
 }
 
 /// Asks each target once, with what the setup brings.

@@ -8,7 +8,7 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{codes, events, failures, grpc, objectives, redis, watch};
+use super::{codes, events, failures, grpc, objectives, postgres, redis, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -65,6 +65,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     check_web_socket(args)?;
     grpc::check(args)?;
     redis::check(args)?;
+    postgres::check(args)?;
     codes::check(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
@@ -105,6 +106,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.streams = job.streams();
         connections.web_socket = job.web_socket(&args.target.web_socket);
         connections.redis = job.redis();
+        connections.postgres = job.postgres();
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
@@ -152,6 +154,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_web_socket(args)?;
     grpc::check(args)?;
     redis::check(args)?;
+    postgres::check(args)?;
     codes::check(args)?;
     match args.other_than_http() {
         None => check_streams(&args.target)?,
@@ -338,7 +341,7 @@ fn header(
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
-        command: secrets::mask_command(std::env::args()),
+        command: secrets::mask_command(environment::arguments()),
         environment: environment::describe(limits),
         plan,
         loads,

@@ -20,8 +20,12 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         refuse!(["resp"], "--resp is for Redis: write redis:// or rediss://");
     }
     let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
-    if !is_redis && !is_ws && args.target.web_socket.depth.is_some() {
-        refuse!(["depth"], "--depth is for WebSockets and Redis: write ws://, wss://, redis:// or rediss://");
+    let is_postgres = args.requests.iter().any(|request| request.url.origin.is_postgres());
+    if !is_redis && !is_ws && !is_postgres && args.target.web_socket.depth.is_some() {
+        refuse!(
+            ["depth"],
+            "--depth is for WebSockets and databases: write ws://, wss://, redis://, rediss:// or postgres://"
+        );
     }
     if !is_redis || args.target.as_text {
         return Ok(());

@@ -183,9 +183,9 @@ impl Gathering {
             }
             found.targets.push(target);
             found.numbered.push(harmless::replaced(&request.numbered()?));
-            found.asked.push(match request.url.origin.is_redis() {
-                true => request.method().to_string(),
-                false => format!("{} {}", request.method(), request.url.target),
+            found.asked.push(match request.url.origin.has_paths() {
+                false => request.method().to_string(),
+                true => format!("{} {}", request.method(), request.url.target),
             });
         } else {
             found.beyond = Some(TargetsBeyond::add(found.beyond.take(), &target));

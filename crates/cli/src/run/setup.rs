@@ -37,7 +37,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     // It is asked in HTTP, whatever the load speaks.
     let mut target = args.target.clone();
     (target.web_socket, target.grpc, target.redis) = Default::default();
-    (target.request.message, target.request.command) = Default::default();
+    (target.request.message, target.request.command, target.request.sql) = Default::default();
     let own = RunArgs::of_experiment(asked, args.load.clone(), target, true);
     let (mut requests, Ways { targets, .. }) = agreed(&own, limits, Guard::read()?)?;
     let plan = asking::plan(
@@ -63,7 +63,11 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let setup = match job {
         AnyJob::One(job) => AnySetup::One(Setup { job, captures, every, globals, timeout }),
         AnyJob::Two(job) => AnySetup::Two(Setup { job, captures, every, globals, timeout }),
-        AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Steps(_) | AnyJob::Redis(_) => {
+        AnyJob::Grpc(_)
+        | AnyJob::WebSocket(_)
+        | AnyJob::Steps(_)
+        | AnyJob::Redis(_)
+        | AnyJob::Postgres(_) => {
             refuse!(["url"], "[[setup]] asks in HTTP alone")
         }
     };

@@ -4,6 +4,7 @@ mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
 pub(crate) mod server;
+mod stage;
 pub(crate) mod wanted;
 mod words;
 
@@ -20,6 +21,7 @@ use crate::{clock, environment, exit, history, load, output, precision, retry, r
 use anyhow::Result;
 use client::Client;
 use mix::Asked;
+pub(crate) use stage::stage;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -295,7 +297,7 @@ impl Described {
         RunHeader {
             tool: environment::tool(),
             started_at: clock::now(),
-            command: secrets::mask_command(std::env::args()),
+            command: secrets::mask_command(environment::arguments()),
             environment: environment::describe(&unblink_engine::limits::raise()),
             plan: run_plan,
             loads,

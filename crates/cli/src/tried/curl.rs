@@ -26,8 +26,9 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
         }
         _ => {}
     }
-    if protocol == Protocol::Redis {
-        bail!("this run went to Redis, which a command of curl can't do: leave --curl out");
+    if let Protocol::Redis | Protocol::Postgres = protocol {
+        let whom = if protocol == Protocol::Redis { "Redis" } else { "PostgreSQL" };
+        bail!("this run went to {whom}, which a command of curl can't do: leave --curl out");
     }
     let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");
     let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);

@@ -16,7 +16,7 @@ use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run
 use unblink_engine::setup::Setup;
 use unblink_engine::walk::Walk;
 use unblink_wire::http1::Http1;
-use unblink_wire::redis;
+use unblink_wire::{postgres, redis};
 use unblink_workload::answer::Captured;
 use unblink_workload::{Composition, Values};
 
@@ -215,10 +215,10 @@ impl Trying<'_> {
         TriedRequest { drawn, sent: Some(self.shown_request(&sent)), ..told }
     }
 
-    /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis and a message of a WebSocket are the body.
+    /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL and a message of a WebSocket are the body.
     fn shown_request(&mut self, as_text: &[u8]) -> TriedMessage {
         match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
-            Some(Scheme::Redis | Scheme::Rediss) => shown::command(as_text, &self.known),
+            Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres) => shown::command(as_text, &self.known),
             Some(Scheme::Ws | Scheme::Wss) => shown::message(as_text, &mut self.known),
             _ => shown::request(as_text, &mut self.known),
         }
@@ -261,6 +261,7 @@ impl Trying<'_> {
         let head = match (self.sent.job.protocol(), tried.reply) {
             (Protocol::WebSocket, Some(_)) => &b"message"[..],
             (Protocol::Redis, Some(reply)) => redis::code_name(reply.code).as_bytes(),
+            (Protocol::Postgres, Some(reply)) => postgres::code_name(reply.code).as_bytes(),
             _ => &tried.head,
         };
         // [[setup]] has a job of its own.

@@ -1,8 +1,8 @@
-//! Attempts after the first: arrivals that wait for theirs, and attempts that are given up.
+//! Attempts after the first: arrivals that wait for their next attempt, and attempts that are given up.
 //!
-//! An attempt that came to nothing does not end its arrival if there may be another one. The arrival then waits, and
-//! goes to its lane when its time has come, in order with those that fell due. Its timeout goes on all the while: another
-//! attempt that would begin later is none.
+//! An attempt that came to nothing does not end its arrival if there may be another attempt. The arrival then waits.
+//! When its time has come, it goes to its lane, in order with the arrivals that fell due. Its timeout keeps running all
+//! the while. No further attempt is granted if it would begin after the timeout.
 
 use super::arena::{List, NONE};
 use super::landing::Bound;
@@ -16,22 +16,22 @@ use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Which of a flight's links go from one attempt to the next in the order in which they were sent.
+/// The index of the links that lead from one attempt to the next, in the order in which they were sent.
 const BY_ATTEMPT: usize = 2;
 
-/// Arrivals of a worker that wait for their next attempt, at the most: further ones end with the attempt that they had.
-/// Memory is reserved for all of them, and touched as they come.
+/// The most arrivals of a worker that may wait for their next attempt. Any further arrival ends with the attempt that
+/// it had. Memory is reserved for all of them, and is touched only as they come.
 const WAITING_MAX: usize = 1 << 16;
 
 /// An arrival that waits for its next attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
-    /// It may be sent from then on.
+    /// The attempt may be sent from then on.
     pub(super) at: Instant,
     pub(super) flight: Flight,
 }
 
-/// By the time of the next attempt, and then by arrival.
+/// Ordered by the time of the next attempt, then by arrival.
 impl Ord for Again {
     fn cmp(&self, other: &Again) -> std::cmp::Ordering {
         let by = |again: &Again| (again.at, again.flight.arrival.intended, again.flight.arrival.index);
@@ -53,20 +53,20 @@ impl PartialEq for Again {
 
 impl Eq for Again {}
 
-/// What a worker knows of its retries.
+/// What a worker knows about its retries.
 #[derive(Debug)]
 pub(super) struct Retrying {
     retry: Retry,
-    /// By operation: it may be tried again.
+    /// Whether each operation may be tried again.
     may_repeat: Vec<bool>,
-    /// Those whose time has not come, of all lanes.
+    /// Arrivals of all lanes whose time has not come yet.
     ahead: BinaryHeap<Reverse<Again>>,
-    /// Those whose time has come, by line, in that order: by origin, and behind these in the same way those of journeys with
-    /// connections of their own.
+    /// Arrivals whose time has come, in that order, one queue per line. The lines are the origins, followed by one more
+    /// line per origin for journeys with connections of their own.
     ready: Vec<VecDeque<Again>>,
-    /// How many wait in either.
+    /// How many wait in `ahead` and `ready` together.
     waiting: usize,
-    /// Attempts under way that may be given up, by the time at which they were sent.
+    /// Attempts under way that may be given up, ordered by the time at which they were sent.
     timed: List<BY_ATTEMPT>,
     /// Arrivals that had their first attempt.
     arrivals: u64,
@@ -101,7 +101,7 @@ impl Retrying {
         self.arrivals += 1;
     }
 
-    /// Those whose time has come go to their lanes.
+    /// Moves the arrivals whose time has come to their lanes.
     pub(super) fn release(&mut self, until: Instant, line_of: impl Fn(&Arrival) -> usize) {
         while let Some(Reverse(again)) = self.ahead.peek().copied().filter(|Reverse(again)| again.at <= until)
         {
@@ -115,7 +115,7 @@ impl Retrying {
         self.ahead.peek().map(|Reverse(again)| again.at)
     }
 
-    /// The one of a line that may be sent and has waited for longest.
+    /// The arrival of a line that may be sent and has waited longest.
     pub(super) fn first_ready(&self, line: usize) -> Option<&Again> {
         self.ready[line].front()
     }
@@ -123,12 +123,12 @@ impl Retrying {
     pub(super) fn pop_ready(&mut self, line: usize) -> Option<Flight> {
         let Again { at, mut flight } = self.ready[line].pop_front()?;
         self.waiting -= 1;
-        // Before it nobody could have sent.
+        // Nobody could have sent it before that.
         flight.ready = at;
         Some(flight)
     }
 
-    /// Takes one away whose time may not have come: the run ends.
+    /// Takes away an arrival even if its time has not come yet, because the run ends.
     pub(super) fn pop_any(&mut self) -> Option<Flight> {
         let Reverse(again) = self.ahead.pop()?;
         self.waiting -= 1;
@@ -140,7 +140,7 @@ impl Retrying {
         self.ready[line].len() as u64
     }
 
-    /// Everybody who waits, in no order.
+    /// All arrivals that wait, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = &Flight> {
         let ready = self.ready.iter().flatten().map(|again| &again.flight);
         self.ahead.iter().map(|Reverse(again)| &again.flight).chain(ready)
@@ -156,13 +156,14 @@ impl Retrying {
         self.waiting as u64
     }
 
-    /// When the attempt that has been under way for longest is given up, were there another one.
+    /// The attempt that has been under way longest, and when it is given up if there may be another one.
     fn first_to_give_up(&self, sent: impl Fn(u32) -> Option<Instant>) -> Option<(u32, Instant)> {
         let (slot, limit) = (self.timed.head, self.retry.try_timeout?);
         if slot == NONE { None } else { sent(slot).map(|at| (slot, at + limit)) }
     }
 
-    /// Counts an attempt that is granted to `flight`, or says why there is none. It would begin when this returns.
+    /// Counts an attempt that is granted to `flight`, or says why there is none. The attempt would begin at the time
+    /// returned.
     fn grant(
         &mut self,
         flight: &Flight,
@@ -194,8 +195,8 @@ impl Retrying {
 }
 
 impl<L: Load> Dispatch<L> {
-    /// Whether the arrival of `flight` has another attempt after one that ended in this way, with an answer of this status or
-    /// (0) without one. If so it waits for that.
+    /// Whether the arrival of `flight` gets another attempt after one that ended in this way. `code` is the status of
+    /// the answer, if there was one. If there is another attempt, the arrival now waits for it.
     pub(super) fn is_tried_again(
         &mut self,
         flight: &Flight,
@@ -216,7 +217,7 @@ impl<L: Load> Dispatch<L> {
         true
     }
 
-    /// The attempt of the flight at `slot` has been sent: it may be given up later, unless it is the last one.
+    /// The attempt of the flight at `slot` has been sent. It may be given up later, unless it is the last one.
     #[inline]
     pub(super) fn time_attempt(&mut self, slot: u32) {
         let Some(retrying) = &mut self.retrying else { return };
@@ -226,7 +227,7 @@ impl<L: Load> Dispatch<L> {
             return;
         }
         *is_timed = true;
-        // Sends come in order but for the rare second one, which goes on with the time of the first.
+        // Sends come in order, except for the rare second send, which keeps the time of the first.
         let mut prev = retrying.timed.tail;
         while prev != NONE && self.flights[prev].flight.attempt > sent {
             prev = self.flights.prev(&retrying.timed, prev);
@@ -234,7 +235,7 @@ impl<L: Load> Dispatch<L> {
         self.flights.insert_after(&mut retrying.timed, prev, slot);
     }
 
-    /// The attempt of the flight at `slot` is no longer looked at.
+    /// The attempt of the flight at `slot` is no longer watched.
     #[inline]
     pub(super) fn forget_attempt(&mut self, slot: u32) {
         if let Some(retrying) = &mut self.retrying
@@ -244,13 +245,13 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// The attempt that has taken longest, and when that is too long.
+    /// The attempt that has taken longest, and when it will have taken too long.
     pub(super) fn first_to_give_up(&self) -> Option<(u32, Instant)> {
         self.retrying.as_ref()?.first_to_give_up(|slot| self.flights[slot].flight.attempt)
     }
 
-    /// Gives up attempts that have taken too long. One that may not be repeated is waited for until the timeout. As with that,
-    /// an answer that comes exactly then is still in time.
+    /// Gives up attempts that have taken too long. An attempt that may not be repeated is waited for until the timeout.
+    /// As with the timeout, an answer that comes exactly at the limit is still in time.
     pub(super) fn give_up_attempts(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.retrying.is_none() {
             return;

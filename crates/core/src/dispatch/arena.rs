@@ -1,4 +1,5 @@
-//! Entries with generations, and doubly linked lists through them: nothing is allocated once as many entries were there.
+//! Entries with generations, and doubly linked lists through them. Nothing is allocated while there are no more entries
+//! than there have been before.
 
 use std::ops::{Index, IndexMut};
 
@@ -13,22 +14,24 @@ struct Links {
 
 #[derive(Debug)]
 struct Entry<T, const LISTS: usize> {
-    /// How many tenants the place had before.
+    /// How many tenants this place had before.
     generation: u32,
     is_taken: bool,
     links: [Links; LISTS],
     value: T,
 }
 
-/// Places for values; each may be on `LISTS` lists at once, one for each of its pairs of links.
+/// Places for values. Each may be on `LISTS` lists at once, one for each of its pairs of links.
 #[derive(Debug)]
 pub(super) struct Arena<T, const LISTS: usize> {
     entries: Vec<Entry<T, LISTS>>,
-    /// The place that became free last; each leads to the one before by its first links.
+    /// The place that became free last. Each free place leads, by its first links, to the one that became free before
+    /// it.
     free: u32,
 }
 
-/// A list through the entries of an arena, by one of their pairs of links. Lists by the same pair exclude each other.
+/// A list through the entries of an arena, by one of their pairs of links. An entry can be on only one of the lists
+/// that use the same pair.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List<const LINKS: usize> {
     pub(super) head: u32,
@@ -46,7 +49,7 @@ impl<const LINKS: usize> List<LINKS> {
 }
 
 impl<T, const LISTS: usize> Arena<T, LISTS> {
-    /// Room for `max` entries. The memory is reserved, and touched only as entries are made.
+    /// Room for `max` entries. The memory is reserved at once, and is touched only as entries are made.
     pub(super) fn new(max: usize) -> Arena<T, LISTS> {
         Arena { entries: Vec::with_capacity(max), free: NONE }
     }
@@ -80,7 +83,7 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.free = slot;
     }
 
-    /// Places that were ever taken.
+    /// The number of places that were ever taken.
     pub(super) fn len(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -109,7 +112,7 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.entries[slot as usize].links[L].next
     }
 
-    /// Of up to `n` places, evenly spread over all, what they hold.
+    /// The contents of up to `n` places, spread evenly over all of them.
     pub(super) fn spread(&self, n: usize) -> impl Iterator<Item = &T> {
         let (all, n) = (self.entries.len(), n.min(self.entries.len()));
         let places = (0..n).map(move |i| &self.entries[i * all / n]);
@@ -140,7 +143,7 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         list.len += 1;
     }
 
-    /// Puts `slot` behind `prev`, or in front of all where that is [`NONE`].
+    /// Puts `slot` behind `prev`, or at the front if `prev` is [`NONE`].
     #[inline]
     pub(super) fn insert_after<const L: usize>(&mut self, list: &mut List<L>, prev: u32, slot: u32) {
         if prev == list.tail {

@@ -13,46 +13,47 @@ use own::OwnConnections;
 pub(super) use own::Whose;
 use std::num::NonZeroU16;
 
-/// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
-/// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
+/// The initial limit on connects in progress at once. A flood of them overflows the target's queue, and a dropped SYN
+/// costs a second. Each success allows one more, so a distant or slow target does not limit the load.
 const OPENING_MIN: u32 = 128;
 
-/// After a connection that was owed and could not be opened.
+/// The pause after a connection that was owed and could not be opened.
 const OWED_PAUSE: Nanos = Nanos::from_secs(1);
 
-/// Which of a flight's links go from one flight of a connection to the next.
+/// The index of the links that lead from one flight of a connection to the next.
 pub(super) const OF_CONNECTION: usize = 1;
 
-/// Which of a connection's links go from one to the next by the time at which they have grown too old.
+/// The index of the links that lead from one connection to the next, by the time at which they have grown too old.
 const BY_AGE: usize = 1;
 
 /// A connection as the dispatcher sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
     pub(super) is_open: bool,
-    /// Opening began; of one that is open, since when it has had room.
+    /// When opening began. For an open connection: since when it has had room.
     pub(super) since: Instant,
     /// Since when nothing has been under way on it.
     rested_from: Instant,
     /// It has answered before.
     pub(super) reused: bool,
-    /// So many requests it takes at once: none while it is not open, or once it is retired.
+    /// How many requests it takes at once: none while it is not open, or once it is retired.
     room: u32,
-    /// So many it takes once it is open; one of a journey's own takes them from none but its journey, and has no room for others.
+    /// How many requests it takes once it is open. A journey's own connection takes them only from its journey, and has
+    /// no room for others.
     room_when_open: u32,
     /// It ends with its last request.
     pub(super) is_retired: bool,
-    /// It does because it has grown too old.
+    /// It ends so because it has grown too old.
     pub(super) is_aged: bool,
-    /// It has grown too old then.
+    /// When it will have grown too old.
     aged_from: Instant,
     /// Whose requests it carries.
     pub(super) whose: Whose,
-    /// While it is being opened: nobody waits for it, it takes the place of one that has grown too old.
+    /// While it is being opened: nobody waits for it; it replaces one that has grown too old, or fills a fixed pool.
     pub(super) is_owed: bool,
     /// Its requests, in the order in which they were bound to it.
     pub(super) flights: List<OF_CONNECTION>,
-    /// Of these, the ones that were given up and keep their places.
+    /// How many of these were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
     /// In a lane of WebSockets: the place of the journey that it belongs to.
@@ -78,14 +79,14 @@ pub(super) struct Connections {
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
-    /// Each is the WebSocket of a journey.
+    /// Whether each is the WebSocket of a journey.
     are_sockets: bool,
-    /// Requests that one connection takes at once, at the most.
+    /// The most requests that one connection takes at once.
     places: u32,
     pub(super) open: u32,
     pub(super) open_peak: u32,
     pub(super) opening: List<0>,
-    /// Connections with room, by how many requests they have; the one that came last is first.
+    /// Connections with room, by how many requests they have. The one that came last is first.
     with_room: Vec<List<0>>,
     /// No connection with room has fewer requests.
     least: usize,
@@ -95,23 +96,23 @@ pub(super) struct Connections {
     pub(super) room_from: Instant,
     /// To be opened whether anything waits or not.
     pub(super) owed: u32,
-    /// A connection is used for so long.
+    /// How long a connection is used.
     age_max: Option<Nanos>,
     by_age: List<BY_AGE>,
     share: Share,
     has_started: bool,
     are_aging: bool,
-    /// Owed connections that could not be opened are tried again from then on.
+    /// When connections that are owed and could not be opened may be tried again.
     owed_from: Instant,
-    /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
+    /// The limit on connects in progress at once. It grows with each that succeeds and shrinks when attempts vanish.
     opening_max: u32,
-    /// Since when attempts have been under way without one that succeeded.
+    /// When the current streak of unsuccessful attempts began.
     pub(super) unaccepted_since: Option<Instant>,
-    /// This machine had no port or descriptor: no attempt before then.
+    /// This machine had no port or descriptor: there is no attempt before then.
     pub(super) blocked_until: Option<Instant>,
     pub(super) fullness: Fullness,
     pub(super) own: OwnConnections,
-    /// What those have carried that have ended.
+    /// What the connections that have ended carried.
     spread: Spread,
 }
 
@@ -121,7 +122,8 @@ impl Connections {
         let (max, owed, grows) = match policy.pool {
             Pool::Auto { max } | Pool::Fixed { n: max } if are_sockets => (max, 0, false),
             Pool::Auto { max } => (max, 0, true),
-            // Those of journeys are opened when they are needed, and need places that others would have taken.
+            // Connections of journeys are opened when they are needed, and they need places that others would have
+            // taken.
             Pool::Fixed { n } if policy.own.is_some() => (n, 0, true),
             Pool::Fixed { n } => (n, n, false),
         };
@@ -175,12 +177,12 @@ impl Connections {
         self.conns.holds(id.slot, id.generation).then_some(id.slot)
     }
 
-    /// The same, if it is open.
+    /// The slot, if `id` is still its tenant and is open.
     pub(super) fn resolve_open(&self, id: ConnId) -> Option<u32> {
         self.resolve(id).filter(|&slot| self.conns[slot].is_open)
     }
 
-    /// All there are, open or about to be.
+    /// The number of connections, open or being opened.
     #[inline]
     pub(super) fn total(&self) -> u32 {
         self.open + self.opening.len
@@ -191,7 +193,7 @@ impl Connections {
         self.roomy > 0
     }
 
-    /// The least loaded of those with room; among equals the one that came last.
+    /// The least loaded of the connections with room. Among equals, the one that came last.
     #[inline]
     pub(super) fn least_loaded(&mut self) -> Option<u32> {
         if self.roomy == 0 {
@@ -250,7 +252,7 @@ impl Connections {
         }
     }
 
-    /// The load begins: what is not open by now is opened when it is needed.
+    /// The load begins. A connection that is not open by now is opened when it is needed.
     pub(super) fn start(&mut self) {
         self.owed = 0;
         self.has_started = true;
@@ -274,14 +276,14 @@ impl Connections {
             self.conns.unlink(&mut self.by_age, slot);
         }
         self.end_own(slot);
-        // A pool that is fixed stays as large as it is.
+        // A fixed pool keeps its size.
         self.owed += u32::from(self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
         self.spread.add_one(self.conns[slot].carried);
         self.conns.release(slot);
     }
 
-    /// It takes so many requests at once from now on, as far as that many were asked for.
+    /// From now on the connection takes `room` requests at once, but no more than were asked for.
     pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
         let room = room.min(self.places);
         if self.conns[slot].whose != Whose::Everybody {
@@ -293,7 +295,7 @@ impl Connections {
         }
     }
 
-    /// It takes no more requests.
+    /// The connection takes no more requests.
     pub(super) fn retire(&mut self, slot: u32, now: Instant) {
         self.change(slot, now, |conn| (conn.room, conn.is_retired) = (0, true));
     }
@@ -373,7 +375,7 @@ impl Connections {
         self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
     }
 
-    /// Whether connections should be opened for so many arrivals that wait.
+    /// Whether connections should be opened for this many waiting arrivals.
     #[inline]
     pub(super) fn want_more(&self, waiting: u64, now: Instant) -> bool {
         let is_wanted = self.places_ahead() < waiting || (self.owed > 0 && now >= self.owed_from);
@@ -391,20 +393,20 @@ impl Connections {
         u64::from(self.opening.len - self.own.opening) * u64::from(self.places)
     }
 
-    /// Attempts vanish: fewer at once.
+    /// Attempts vanish, so fewer are made at once.
     pub(super) fn slow_down_opening(&mut self) {
         self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
     }
 
-    /// The connection with nothing under way that has been so for longest, and when that is too long. Of a pool that
-    /// grows, and not the last one: a load of few arrivals would open one for each.
+    /// The connection that has been idle longest, and when that is too long. Only for a pool that grows, and never for
+    /// the last idle one: a load of few arrivals would otherwise open a connection for each arrival.
     pub(super) fn unneeded(&self) -> Option<(u32, Instant)> {
         let resting = self.with_room[0];
         let shrinks = self.grows && resting.len > 1;
         shrinks.then(|| (resting.tail, self.conns[resting.tail].rested_from + IDLE_MAX))
     }
 
-    /// Since when the attempt that has been under way for longest has been.
+    /// The attempt that has been under way longest, and when it began.
     pub(super) fn first_opening(&self) -> Option<(u32, Instant)> {
         let slot = self.opening.head;
         (slot != NONE).then(|| (slot, self.conns[slot].since))
@@ -412,8 +414,8 @@ impl Connections {
 
     #[inline]
     fn is_at_limit(&self) -> bool {
-        // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
-        // more of them waiting.
+        // If most connections are still being opened, it is the target that has not accepted them. A larger pool would
+        // only have more of them waiting.
         let in_use = self.total() >= self.max && self.open >= self.opening.len;
         in_use || self.blocked_until.is_some()
     }
@@ -421,14 +423,14 @@ impl Connections {
     #[inline]
     pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
         let at_limit = self.is_at_limit();
-        // Whoever has a connection of its own being opened waits for that one: a closed population whose users
-        // have a connection each is never short of them.
+        // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
+        // connection each is never short of them.
         let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
         let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
         self.fullness.note(now, self.open >= self.max, at_limit && is_short);
     }
 
-    /// What those have carried that were ever open.
+    /// What all connections that were ever open have carried.
     pub(super) fn spread(&self) -> Spread {
         let mut spread = self.spread.clone();
         for slot in (0..self.conns.len()).filter(|&slot| self.conns.is_taken(slot)) {

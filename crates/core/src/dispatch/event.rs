@@ -1,4 +1,4 @@
-//! What the dispatcher is told, what it asks for, and what it must know of the plan.
+//! What the dispatcher is told, what it asks for, and what it must know about the plan.
 
 use super::Retry;
 use crate::failure::FailureKind;
@@ -8,8 +8,7 @@ use crate::record::{Answer, Events};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 
-/// Names a connection. A slot is used again; the generation tells the old tenant's events from the new
-/// one's.
+/// Names a connection. Slots are reused; the generation tells the old tenant's events from the new one's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ConnId {
     /// The number of its origin.
@@ -20,7 +19,7 @@ pub struct ConnId {
     pub generation: u32,
 }
 
-/// Names a flight: an arrival that is under way on a connection. What is said of one that has ended is ignored.
+/// Names a flight: an arrival that is under way on a connection. Events for a flight that has ended are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct FlightId {
     /// Its place among the flights.
@@ -34,22 +33,25 @@ pub struct FlightId {
 pub enum Event {
     /// Time has passed.
     Tick,
-    /// A connection is usable; how long its parts took.
+    /// A connection is usable. The times say how long the parts of opening it took.
     Connected(ConnId, ConnectTimes),
     /// An attempt to open a connection failed.
     ConnectFailed(ConnId, FailureKind),
     /// `now` is the moment just before the first byte of the request is written.
     Sent(FlightId),
-    /// `now` is the moment just after the last byte of the answer was read. Of a flight that was given up it says
-    /// that its place is free again.
+    /// `now` is the moment just after the last byte of the answer was read. For a flight that was given up, it says
+    /// that the flight's place is free again.
     Answered(FlightId, Answer),
-    /// `now` is the moment just after a read that brought events of the answer, which goes on or ends after this.
+    /// `now` is the moment just after a read that brought events of the answer. The answer goes on, or its end is
+    /// reported later.
     Heard(FlightId, Events),
-    /// A flight has ended without a whole answer, and its connection goes on. Said of one that was given up, too.
+    /// A flight has ended without a whole answer, and its connection goes on. This is also reported for a flight that
+    /// was given up.
     Lost(FlightId, Loss),
     /// A flight that was given up can't be cancelled: its place is taken until its answer has come.
     Kept(FlightId),
-    /// The connection takes so many requests at once from now on, or once it is open, at the most as many as [`Policy::room`] says.
+    /// From now on, or once it is open, the connection takes this many requests at once, but no more than
+    /// [`Policy::room`] says.
     Room(ConnId, u32),
     /// The connection takes no more requests. It is to be closed when the last one has ended.
     Retired(ConnId),
@@ -57,12 +59,13 @@ pub enum Event {
     Closed(ConnId, Closing),
 }
 
-/// How a flight ended whose connection goes on.
+/// How a flight ended if its connection goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// What it failed of.
+    /// Why it failed.
     pub kind: FailureKind,
-    /// The target says that it has not looked at the request, which may therefore be sent again, whatever it asks.
+    /// The target says that it has not looked at the request. The request may therefore be sent again, whatever it
+    /// asks.
     pub unprocessed: bool,
 }
 
@@ -78,9 +81,9 @@ pub struct ConnectTimes {
 /// How a usable connection ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Closing {
-    /// What its requests, if it carried any, failed of.
+    /// Why its requests failed, if it carried any.
     pub kind: FailureKind,
-    /// A byte of an answer to them had been read, so that they must not be sent again.
+    /// A byte of an answer to them had been read, so they must not be sent again.
     pub answered: bool,
 }
 
@@ -93,7 +96,7 @@ pub enum Action {
     Send {
         /// On this connection.
         conn: ConnId,
-        /// Which is called this from now on.
+        /// The name of the flight from now on.
         flight: FlightId,
         /// Number of the operation.
         operation: u32,
@@ -107,7 +110,7 @@ pub enum Action {
         /// That flight.
         flight: FlightId,
     },
-    /// Close; no event follows, for its flights neither.
+    /// Close the connection. No event follows, not even for its flights.
     Close(ConnId, CloseKind),
 }
 
@@ -116,11 +119,11 @@ pub enum Action {
 pub enum CloseKind {
     /// Nothing is under way.
     Graceful,
-    /// A request is under way: reset, or its port stays taken.
+    /// A request is under way. The connection is reset, because otherwise its port stays taken.
     Abort,
 }
 
-/// Actions of one call, in a buffer that is used again.
+/// The actions of one call, in a buffer that is reused.
 pub type Actions = Vec<Action>;
 
 /// The size of an [`Actions`] buffer that never has to grow.
@@ -147,13 +150,13 @@ pub enum Pool {
     },
 }
 
-/// What one connection takes at once.
+/// How much one connection takes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// Requests, at the most; not zero.
+    /// The most requests at once; not zero.
     pub places: u32,
-    /// A request can be cancelled without closing its connection. Where it can't, one that was given up keeps its place
-    /// until its answer has come.
+    /// Whether a request can be cancelled without closing its connection. If not, a request that was given up keeps its
+    /// place until its answer has come.
     pub cancels: bool,
 }
 
@@ -162,41 +165,41 @@ impl Room {
     pub const SINGLE: Room = Room { places: 1, cancels: false };
 }
 
-/// What the dispatcher must know of the plan.
+/// What the dispatcher must know about the plan.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Connections to each origin.
     pub pool: Pool,
-    /// The journeys that have connections of their own, if there are any. A fixed pool is then opened as it is needed.
+    /// The journeys that have connections of their own, if there are any. A fixed pool is then opened as needed.
     pub own: Option<OwnJourneys>,
     /// Where each operation goes.
     pub origins: Origins,
-    /// What one connection takes at once.
+    /// How much one connection takes at once.
     pub room: Room,
-    /// A connection takes no more requests once it has been open for so long; a fixed pool opens another in its place. Those
-    /// that are opened before the start go one after the other over this time, not all at once.
+    /// How long a connection may be open before it takes no more requests. A fixed pool opens another in its place.
+    /// Connections that are opened before the start end one after another over this time, not all at once.
     pub connection_age: Option<Nanos>,
-    /// Which worker of how many this is: their connections grow old in turn.
+    /// Which worker this is, and of how many. Their connections grow old in turn.
     pub share: Share,
-    /// From the intended time.
+    /// The timeout of an arrival, counted from its intended time.
     pub timeout: Nanos,
     /// How long dispatch goes on after the last arrival due.
     pub drain: Nanos,
-    /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
+    /// Whether each operation may be sent twice (RFC 9110 §9.2.2).
     pub idempotent: Vec<bool>,
-    /// What is tried again; nothing without it.
+    /// What is tried again. `None`: nothing is.
     pub retry: Option<Retry>,
-    /// Arrivals are taken note of together; `None`: each when it falls due. The difference is the generator's own
-    /// lateness.
+    /// The grid of moments at which arrivals are noticed together. `None`: each is noticed when it falls due. The
+    /// difference is the generator's own lateness.
     pub grain: Option<Grain>,
 }
 
-/// Flights for which memory is reserved at the most, should connections have many places.
+/// The most flights for which memory is reserved, in case connections have many places.
 const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
 
 impl Policy {
-    /// So many flights memory is reserved for, here and by whoever drives the dispatcher: as many as there may be at once,
-    /// within reason.
+    /// The number of flights for which memory is reserved, here and by whoever drives the dispatcher: as many as there
+    /// may be at once, within reason.
     pub fn flights_reserved(&self) -> usize {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = self.pool;
         let per_origin = (max as usize).saturating_mul(self.room.places as usize);
@@ -204,23 +207,23 @@ impl Policy {
     }
 }
 
-/// The moments at which arrivals are taken note of: `phase` on the clock, and every `length` from there.
+/// The moments at which arrivals are noticed: `phase` on the clock, and every `length` from there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grain {
-    /// From one to the next; not zero.
+    /// The time from one moment to the next; not zero.
     pub length: Nanos,
-    /// When the first is; less than `length`. Workers on the same grid would all want a processor at once.
+    /// The first moment; less than `length`. Workers on the same grid would all want a processor at once.
     pub phase: Nanos,
 }
 
 impl Grain {
-    /// The latest of the moments until `now`; the clock's zero when there is none.
+    /// The latest of the moments up to `now`, or the clock's zero if there is none.
     pub(super) fn last(self, now: Instant) -> Instant {
         let Grain { length, phase } = self;
         Instant(now.0.checked_sub(phase.0).map_or(0, |since| since / length.0 * length.0 + phase.0))
     }
 
-    /// The first of the moments from `due` on.
+    /// The first of the moments at or after `due`.
     pub(super) fn next(self, due: Instant) -> Instant {
         let Grain { length, phase } = self;
         Instant(due.0.saturating_sub(phase.0).div_ceil(length.0) * length.0 + phase.0)

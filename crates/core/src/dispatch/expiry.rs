@@ -47,7 +47,7 @@ impl<L: Load> Dispatch<L> {
         self.more_to_do = true;
     }
 
-    /// Closes what has become unneeded, a few at a time.
+    /// Closes connections that have become unneeded, a few at a time.
     pub(super) fn close_unneeded(
         &mut self,
         origin: usize,
@@ -64,7 +64,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Connections that have been open for long enough take no more requests, a few at a time.
+    /// Connections that have been open long enough take no more requests, a few at a time.
     pub(super) fn retire_aged(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.lanes[origin].connections.begin_aging(now);
         for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
@@ -75,8 +75,8 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Waiting arrivals whose time is over. The queues of second sends and of further attempts are nearly in order: their
-    /// fronts decide, and each is also looked at when it is about to be sent.
+    /// Expires waiting arrivals that have timed out. The queues of second sends and of further attempts are nearly in
+    /// order, so only their fronts are checked here. Each entry is checked again when it is about to be sent.
     pub(super) fn expire_waiting(&mut self, origin: usize, now: Instant, rec: &mut Recorder) {
         for _ in 0..EXPIRIES_PER_CALL_MAX {
             let resend = &self.lanes[origin].resend;
@@ -104,9 +104,9 @@ impl<L: Load> Dispatch<L> {
         self.ended(&flight, outcome, now, rec);
     }
 
-    /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,
-    /// or no connection was accepted for half of the timeout. A generator that is merely slow always has something left,
-    /// and sees attempts succeed all the time.
+    /// Adds what kept a waiting arrival from being sent, if that was not the generator: the generator had nothing left
+    /// to do, or no connection was accepted for half of the timeout. A generator that is merely slow always has
+    /// something left to do, and sees attempts succeed all the time.
     pub(super) fn with_cause(&self, flight: &Flight, now: Instant) -> Flight {
         let lane = &self.lanes[self.policy.origins.of(flight.arrival.operation)];
         let is_silent =

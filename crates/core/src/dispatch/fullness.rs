@@ -5,7 +5,7 @@ use crate::time::Instant;
 /// What was seen, turn by turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fullness {
-    /// Since when the pool has been at its limit, and open.
+    /// Since when the pool has been at its limit with all connections open.
     settled_since: Option<Instant>,
     /// The latest stretch in which the pool was at its limit and nothing had room.
     since: Option<Instant>,

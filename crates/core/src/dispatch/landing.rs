@@ -16,17 +16,17 @@ use crate::time::Instant;
 pub(super) struct Bound {
     origin: u8,
     conn: u32,
-    /// The list that it is on.
+    /// The list that the flight is on.
     list: u8,
-    /// It has ended for the load and the record, and keeps its place on the connection.
+    /// It has ended for the load and the record, but keeps its place on the connection.
     is_abandoned: bool,
-    /// Its attempt may be given up, and is on the list of those.
+    /// Its attempt may be given up, and is on the list of such attempts.
     pub(super) is_timed: bool,
     pub(super) flight: Flight,
 }
 
 impl Bound {
-    /// When it should have started, as long as its end is awaited.
+    /// When it should have started, if its end is still awaited.
     pub(super) fn intended(&self) -> Option<Instant> {
         (!self.is_abandoned).then_some(self.flight.arrival.intended)
     }
@@ -39,13 +39,13 @@ impl<L: Load> Dispatch<L> {
         self.resolve(id).map(|slot| &self.flights[slot].flight.arrival)
     }
 
-    /// The same, as long as its end is awaited.
+    /// The arrival of a flight that is under way, if its end is still awaited.
     pub fn awaited(&self, id: FlightId) -> Option<&Arrival> {
         let bound = &self.flights[self.resolve(id)?];
         (!bound.is_abandoned).then_some(&bound.flight.arrival)
     }
 
-    /// The flight whose arrival should have started first, and when.
+    /// The flight whose arrival should have started first, and when that was.
     pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
         let mut oldest: Option<(Instant, u32)> = None;
         for lane in &self.lanes {
@@ -68,7 +68,7 @@ impl<L: Load> Dispatch<L> {
         FlightId { slot, generation: self.flights.generation(slot) }
     }
 
-    /// The same on a connection of its journey's own, which it `waited` for.
+    /// `flight` is under way on its journey's own connection. `waited` says whether it waited for that connection.
     pub(super) fn take_off_alone(
         &mut self,
         flight: &Flight,
@@ -121,7 +121,7 @@ impl<L: Load> Dispatch<L> {
         self.time_attempt(slot);
     }
 
-    /// What comes of the answer to a flight that was given up is nobody's any more.
+    /// What arrives of the answer to a flight that was given up is ignored.
     pub(super) fn heard(&mut self, id: FlightId, events: Events, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         rec.heard(&mut self.flights[slot].flight, events, now);
@@ -188,7 +188,7 @@ impl<L: Load> Dispatch<L> {
         self.close_if_over(usize::from(origin), conn, now, out, rec);
     }
 
-    /// Where nothing can be cancelled any more, a connection whose places are all stuck is of no use.
+    /// Nothing can be cancelled any more. A connection whose places are all stuck is of no use.
     pub(super) fn kept(&mut self, id: FlightId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id) else { return };
         let Bound { origin, conn, .. } = self.flights[slot];
@@ -241,8 +241,8 @@ impl<L: Load> Dispatch<L> {
         self.end_connection(origin, slot, Some(closing.kind), now);
     }
 
-    /// The flight has taken too long. Its connection goes on where the request can be cancelled, or where another would
-    /// still find a place.
+    /// The flight has taken too long. Its connection goes on if the request can be cancelled, or if another request
+    /// still finds a place.
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Bound { conn, flight, .. } = self.flights[slot];
         let outcome = rec.timed_out(&flight, conn, now);
@@ -250,7 +250,7 @@ impl<L: Load> Dispatch<L> {
         self.let_go(slot, now, out, rec);
     }
 
-    /// Nobody waits for the answer of this flight any more.
+    /// Nobody waits for the answer to this flight any more.
     pub(super) fn let_go(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.forget_attempt(slot);
         let Bound { origin, conn, list, .. } = self.flights[slot];
@@ -269,7 +269,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// The run ends: nothing is under way any more.
+    /// Ends all flights, because the run ends.
     pub(super) fn end_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         while let Some((_, slot)) = self.oldest() {
             let Bound { origin, conn, .. } = self.flights[slot];
@@ -278,7 +278,7 @@ impl<L: Load> Dispatch<L> {
             self.end_unanswered(&flight, conn, None, now, rec);
             let left = self.lanes[origin].connections.at(conn);
             if left.flights.len == left.abandoned {
-                // The last one of it; those before were later still.
+                // This is the last flight of the connection. Those before it were later still.
                 let is_late = self.is_late(&flight.arrival, now);
                 rec.connections(origin).closed_on_timeout += u64::from(is_late);
                 self.abort(origin, conn, now, out);
@@ -286,8 +286,8 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// `flight` ended without an answer: it failed, or (without a kind) the run ended first. If it had taken too
-    /// long already it is timed out, whatever else befell it before anyone looked.
+    /// `flight` ended without an answer: it failed, or (without a kind) the run ended first. If it had already taken
+    /// too long, it counts as timed out, whatever else happened to it before anyone looked.
     pub(super) fn end_unanswered(
         &mut self,
         flight: &Flight,
@@ -304,7 +304,7 @@ impl<L: Load> Dispatch<L> {
         self.ended(flight, outcome, now, rec);
     }
 
-    /// The load learns who ended and how: a user comes again, a journey goes on or ends.
+    /// Tells the load which arrival ended and how: a user comes again, or a journey goes on or ends.
     pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant, rec: &mut Recorder) {
         if let Some(load) = &mut self.load {
             load.ended(&flight.arrival, outcome, now, rec);
@@ -331,7 +331,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// An answer that sends its arrival on once more than it may be is a failure.
+    /// If an answer redirects its arrival more often than allowed, it is a failure.
     #[cold]
     fn followed_or_failed(&self, slot: u32, answer: &Answer) -> Answer {
         let may_follow = |load: &L| load.may_follow(&self.flights[slot].flight.arrival);
@@ -345,7 +345,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Whether the failed answer of the flight at `slot` is not the end of its arrival.
+    /// Whether the arrival of the flight at `slot` goes on after its failed answer.
     #[cold]
     fn is_answer_repeated(&mut self, slot: u32, answer: &Answer, now: Instant, rec: &mut Recorder) -> bool {
         let flight = self.flights[slot].flight;
@@ -369,14 +369,14 @@ impl<L: Load> Dispatch<L> {
         (slot != NONE).then_some(slot)
     }
 
-    /// Takes a flight off its connection. Nothing comes of one that was given up before.
+    /// Takes a flight off its connection. Returns `None` if it was given up before.
     fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
         let Bound { is_abandoned, flight, .. } = self.flights[slot];
         self.free(slot, now);
         (!is_abandoned).then_some(flight)
     }
 
-    /// Frees the place of a flight, and gives its connection.
+    /// Frees the place of a flight, and returns its connection.
     #[inline(always)]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
         self.forget_attempt(slot);

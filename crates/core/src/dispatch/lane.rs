@@ -10,35 +10,36 @@ use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// Which of a flight's links go from one to the next by intended time.
+/// The index of the links that lead from one flight to the next by intended time.
 pub(super) const BY_INTENDED: usize = 0;
 
-/// Lists of what is under way, with retries: of first attempts, of second ones and so on; all from the last on share one.
-/// Attempts with the same number come nearly in order of intended times, and mixed ones do not.
+/// The most lists of flights under way when there are retries: one for first attempts, one for second ones and so on.
+/// All attempts from the last number on share one list. Attempts with the same number come nearly in order of intended
+/// times; mixed ones do not.
 pub(super) const ROUNDS_MAX: usize = 4;
 
-/// With the list of requests that waited for a connection of their journey's own: they are older than those around them.
+/// Adds the list of requests that waited for their journey's own connection. They are older than those around them.
 pub(super) const LISTS_MAX: usize = ROUNDS_MAX + 1;
 
-/// Connections to one origin, and what is known of those that wait for them.
+/// The connections to one origin, and what is known about the arrivals that wait for them.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) connections: Connections,
-    /// What is under way, by intended time. Were there one list for all lanes, one that catches up would have to put what it
-    /// sends before all that is under way elsewhere. By the number of the attempt.
+    /// The flights under way, by intended time, in one list per attempt number. With one list for all lanes, a lane
+    /// that catches up would have to insert what it sends before everything under way elsewhere.
     in_flight: [List<BY_INTENDED>; LISTS_MAX],
     /// How many of these lists are used for attempts.
     rounds: usize,
-    /// How many are used.
+    /// How many of these lists are used in all.
     lists: usize,
     /// What is to be sent a second time.
     pub(super) resend: VecDeque<Flight>,
-    /// Where some journeys have connections of their own: their requests.
+    /// The requests of journeys with connections of their own, if there are such journeys.
     pub(super) own: Option<Box<OwnLine>>,
     pub(super) oversleep: Oversleep,
-    /// What falls due next was to be looked at at once.
+    /// Whether the worker was to wake at once when the next arrival fell due.
     pub(super) woke_for_due: bool,
-    /// Since when something could have been sent, or opened, and was left for the next turn.
+    /// Since when something could have been sent or opened but was left for the next turn.
     pub(super) behind_since: Option<Instant>,
     /// What journeys hold here, if its connections are theirs.
     pub(super) sockets: Option<Box<Sockets>>,
@@ -64,19 +65,19 @@ impl Lane {
         }
     }
 
-    /// What is under way, each by intended time.
+    /// The lists of flights under way, each by intended time.
     #[inline]
     pub(super) fn in_flight(&self) -> &[List<BY_INTENDED>] {
         &self.in_flight[..self.lists]
     }
 
-    /// The number of the list of a flight after so many attempts.
+    /// The number of the list for a flight after this many attempts.
     #[inline]
     pub(super) fn round(&self, repeats: u32) -> u8 {
         (repeats as usize).min(self.rounds - 1) as u8
     }
 
-    /// The number of the list of those that waited for a connection of their own.
+    /// The number of the list of those that waited for their journey's own connection.
     pub(super) fn waited(&self) -> u8 {
         self.rounds as u8
     }

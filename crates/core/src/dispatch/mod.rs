@@ -1,16 +1,17 @@
 //! The dispatcher: a sans-IO state machine that decides what is sent when, and on which connection.
 //!
-//! Whoever drives it calls [`Dispatch::handle`] with `now` and what happened, carries out the actions that
-//! come back, and calls again with [`Event::Tick`] at [`Dispatch::next_wake`] at the latest. The real
-//! engine and a simulator drive the same code.
+//! Whoever drives it calls [`Dispatch::handle`] with `now` and what happened, and carries out the actions that come
+//! back. It calls again with [`Event::Tick`] no later than [`Dispatch::next_wake`]. The real engine and a simulator
+//! drive the same code.
 //!
-//! Binding is late: a connection that is being opened belongs to no arrival, and the oldest waiting
-//! arrival takes whichever connection has room first. Nothing is dropped: an arrival that can't be sent
-//! waits with its intended time until it is sent, times out or the run ends.
+//! Binding is late: a connection that is being opened belongs to no arrival, and the oldest waiting arrival takes
+//! whichever connection has room first. Nothing is dropped. An arrival that can't be sent waits with its intended time
+//! until it is sent, it times out, or the run ends.
 //!
-//! An arrival that is under way is a flight. A connection carries as many as it has places, each with a name of its own.
+//! An arrival that is under way is a flight. A connection carries as many flights as it has places, and each flight has
+//! its own name.
 //!
-//! Each origin has a lane: its connections, and the arrivals that wait for them. Lanes share nothing but the loop, so that
+//! Each origin has a lane: its connections, and the arrivals that wait for them. Lanes share nothing but the loop, so
 //! an origin that stalls holds up no other.
 
 mod again;
@@ -52,18 +53,19 @@ use lane::Lane;
 pub const OPENS_PER_TICK_MAX: usize = 16;
 /// Sends that one call may ask for, so that a backlog does not starve the reads.
 pub const SENDS_PER_CALL_MAX: usize = 64;
-/// While answers are awaited, whoever drives a dispatcher looks at the clock so often: a pause of its own that ends
-/// before its next turn would look like an answer that took that long.
+/// How often whoever drives a dispatcher looks at the clock while answers are awaited. If the driver paused and the
+/// pause ended before its next turn, it would look like an answer that took that long.
 pub const LOOK_EVERY: Nanos = Nanos::from_millis(10);
-/// Timeouts that one call carries out, of arrivals and of attempts each.
+/// The most timeouts that one call carries out, for arrivals and for attempts each.
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
-/// Waiting arrivals that one call lets expire.
+/// The most waiting arrivals that one call lets expire.
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
-/// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
+/// How long a connection of a growing pool may be idle before it is closed. Such connections are what a stall has left
+/// behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
-/// Journeys whose own connections one call closes because they have ended.
+/// The most journeys that have ended whose own connections one call closes.
 const LEFT_PER_CALL_MAX: usize = 64;
-/// Connections to one origin that one tick closes because they are idle, and because they are old.
+/// The most connections to one origin that one tick closes because they are idle, and as many because they are old.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 
 /// The state machine of one worker.
@@ -71,14 +73,15 @@ const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 pub struct Dispatch<L> {
     load: Option<L>,
     policy: Policy,
-    /// By origin.
+    /// One lane per origin.
     lanes: Vec<Lane>,
-    /// The lane that sends first in the next turn: another one, where there is too much to send in one.
+    /// The lane that sends first in the next turn. It changes if there is too much to send in one turn.
     first_to_send: usize,
-    /// The lane that opens first in the next turn, for itself: lanes that open must not decide which ones send.
+    /// The lane that opens first in the next turn. This is separate, because lanes that open must not decide which
+    /// lanes send.
     first_to_open: usize,
     flights: Arena<Bound, 3>,
-    /// None where nothing is tried again.
+    /// `None` if nothing is tried again.
     retrying: Option<Box<Retrying>>,
     /// Answers since the last tick.
     answers: usize,
@@ -88,7 +91,7 @@ pub struct Dispatch<L> {
 }
 
 impl<L: Load> Dispatch<L> {
-    /// A dispatcher that has no load yet; a fixed pool is opened by ticks before [`Dispatch::start`].
+    /// A dispatcher that has no load yet. Ticks before [`Dispatch::start`] open a fixed pool.
     pub fn new(policy: Policy) -> Dispatch<L> {
         Dispatch {
             load: None,
@@ -110,10 +113,10 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter().any(|lane| lane.connections.owed > 0 || !lane.connections.opening.is_empty())
     }
 
-    /// Gives the load; its first arrival should lie in the future.
+    /// Sets the load. Its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
         self.lanes.iter_mut().for_each(|lane| lane.connections.start());
-        // Connections grow old from the start on, whenever the first arrival is due.
+        // Connections grow old from the start on, no matter when the first arrival is due.
         self.more_to_do |= self.policy.connection_age.is_some();
         self.load = Some(load);
     }
@@ -130,10 +133,10 @@ impl<L: Load> Dispatch<L> {
         self.finished
     }
 
-    /// Levels right now, `connections_peak` being that of this worker.
+    /// The levels right now. `connections_peak` is the peak of this worker.
     pub fn gauges(&self) -> Gauges {
         let ahead = self.retrying.as_ref().map_or(0, |retrying| retrying.ahead());
-        // An arrival that waits before its next attempt was sent, and nothing of the client's keeps it.
+        // An arrival that waits before its next attempt has been sent, and nothing on the client's side holds it back.
         let mut gauges = Gauges {
             in_flight: ahead,
             backlog: self.load.as_ref().map_or(0, Load::held_back),
@@ -158,7 +161,7 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter().map(|lane| lane.connections.spread()).collect()
     }
 
-    /// Requests are under way.
+    /// Whether requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {
         self.lanes.iter().any(|lane| lane.in_flight().iter().any(|list| !list.is_empty()))
@@ -168,7 +171,7 @@ impl<L: Load> Dispatch<L> {
     #[inline]
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
         match &event {
-            // Carrying an action out says nothing about what is left to do.
+            // Carrying out an action says nothing about what is left to do.
             Event::Sent(id) => self.sent(*id, now, rec),
             Event::Heard(id, events) => self.heard(*id, *events, now, rec),
             _ => self.react(now, &event, out, rec),
@@ -207,12 +210,12 @@ impl<L: Load> Dispatch<L> {
         rec.look_at_absences(now);
     }
 
-    /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`. An early end is announced
-    /// by [`Dispatch::stop`], and this is called no sooner than the moment given there.
+    /// Ends the run now: what is in flight is `unfinished`, and what waits is `unsent`. An early end is announced by
+    /// [`Dispatch::stop`]; this must not be called before the moment given there.
     pub fn finish(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.end_flights(now, out, rec);
         if let Some(load) = &mut self.load {
-            // What fell due until the end but was not looked at yet is accounted for too.
+            // Arrivals that fell due before the end but were not looked at yet are counted too.
             load.advance(now, |arrival| rec.due(&arrival));
             load.stop(Instant(0));
             load.finish(now, rec);
@@ -253,13 +256,13 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// As with the timeout, what comes exactly then is still in time. So a drain as long as the timeout lets the last
-    /// arrival time out instead of cutting it off.
+    /// As with the timeout, what comes exactly at this moment is still in time. So a drain as long as the timeout lets
+    /// the last arrival time out instead of cutting it off.
     fn drain_end(&self, load: &L) -> Instant {
         self.exhausted_at.unwrap_or(load.end()) + self.policy.drain + Nanos(1)
     }
 
-    /// Sends what waits on what has room.
+    /// Sends waiting arrivals on connections with room.
     fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.finished {
             return;
@@ -281,7 +284,7 @@ impl<L: Load> Dispatch<L> {
             if is_own && !self.pump_own(origin, &mut sends, now, out, rec)
                 || !self.pump_lane(origin, &mut sends, now, out, rec)
             {
-                // One that has sent nothing comes first, or others that fill each turn could shut it out.
+                // A lane that has sent nothing goes first. Otherwise, others that fill each turn could shut it out.
                 self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
                 return;
@@ -299,7 +302,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// The same of one lane. False if this call has sent as much as it may, and something is left.
+    /// Sends what waits in one lane. Returns false if this call has sent as much as it may and something is left.
     fn pump_lane(
         &mut self,
         origin: usize,
@@ -319,7 +322,7 @@ impl<L: Load> Dispatch<L> {
                 return false;
             }
             let mut next = self.take_waiting(origin);
-            // Where it lies: a flight is large.
+            // Used in place, because a flight is large.
             let Some(flight) = &mut next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
@@ -341,13 +344,14 @@ impl<L: Load> Dispatch<L> {
     fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
         let Lane { connections, sockets, .. } = &self.lanes[origin];
         let since = connections.at(conn).since;
-        // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
-        // the first also the time before it. Of a journey's WebSocket, no other would.
+        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
+        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
+        // a journey's WebSocket, no other connection would have done.
         let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
-        // What the plan held back was not waiting for a connection alone.
+        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
-        // It has waited for room, and the pool neither grew nor could.
+        // The arrival has waited for room, and the pool neither grew nor could grow.
         flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
         flight.ready = ready;
         let id = connections.id(conn);
@@ -356,7 +360,7 @@ impl<L: Load> Dispatch<L> {
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
-    /// Lines of arrivals that the load has.
+    /// The number of lines of arrivals in the load.
     fn lines(&self) -> usize {
         self.lanes.len() * if self.policy.own.is_some() { 3 } else { 1 }
     }

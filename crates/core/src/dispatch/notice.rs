@@ -1,4 +1,5 @@
-//! When an arrival was first seen: what falls due while nobody looks at the clock is the generator's own lateness.
+//! When an arrival was first seen. If it falls due while nobody looks at the clock, that delay is the generator's own
+//! lateness.
 
 use super::Dispatch;
 use super::lane::Lane;
@@ -9,8 +10,8 @@ use crate::record::Recorder;
 use crate::time::{Instant, Nanos};
 
 impl<L: Load> Dispatch<L> {
-    /// Counts what has fallen due before `end`, which has just passed, and no more: at the boundary of an
-    /// interval, so that each counts where it belongs.
+    /// Counts the arrivals that fell due before `end`, which has just passed, and no others. It is called at the
+    /// boundary of an interval, so that each arrival counts where it belongs.
     pub fn count_due_before(&mut self, end: Instant, now: Instant, rec: &mut Recorder) {
         self.take_note_of_due(end - Nanos(1), now, rec);
     }

@@ -7,7 +7,7 @@ use crate::load::Load;
 use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
 
-/// After a connection that this machine had no port or descriptor for.
+/// The pause after a connection for which this machine had no port or descriptor.
 const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 impl<L: Load> Dispatch<L> {
@@ -57,7 +57,7 @@ impl<L: Load> Dispatch<L> {
             // No arrival has asked for it.
             return;
         }
-        // The attempt costs an arrival that still had time.
+        // The failed attempt costs an arrival that still had time.
         self.expire_waiting(origin, now, rec);
         let flight = match whose {
             Whose::Everybody => self.take_waiting(origin),
@@ -74,13 +74,13 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Opens connections for what waits, a few per tick and so per turn of the loop: answers that are there
-    /// already free connections for less, and a connection costs the generator as much as several requests.
-    /// Without this bound a burst makes a busy generator open ever more of them instead of catching up.
+    /// Opens connections for what waits, a few per tick and so per turn of the loop. Answers that are already there
+    /// free connections more cheaply: opening one costs the generator as much as several requests. Without this bound,
+    /// a burst makes a busy generator open ever more connections instead of catching up.
     ///
-    /// The more answers a turn brought, the fewer it opens, but one at the least. Only an overloaded loop has many
-    /// answers in a turn: there the pool grows by one a turn while connections come free, and at full speed when they
-    /// don't, as in a stall. A loop with time to spare takes another turn at once, and nobody waits for it.
+    /// The more answers a turn brought, the fewer connections it opens, but at least one. Only an overloaded loop has
+    /// many answers in a turn. There the pool grows by one a turn while connections come free, and at full speed when
+    /// they don't, as in a stall. A loop with time to spare takes another turn at once, and nobody waits for it.
     pub(super) fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
@@ -102,7 +102,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Lanes open in turn.
+    /// The lane and kind of the next connection to open. Lanes take turns.
     fn lane_to_open(&self, now: Instant) -> Option<(usize, Whose)> {
         let mut origin = self.first_to_open;
         for _ in 0..self.lanes.len() {

@@ -4,9 +4,9 @@ use crate::arrival::Arrival;
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 
-/// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
+/// Arrivals that are noticed later than this were overslept. A smaller delay is the loop's ordinary turn.
 pub(super) const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
-/// Overslept stretches with arrivals still waiting that are remembered.
+/// The most overslept stretches with waiting arrivals that are remembered.
 const OVERSLEPT_MAX: usize = 256;
 
 /// Arrivals that were noticed late together: those intended from `first` to `last`.
@@ -17,7 +17,7 @@ struct Overslept {
     noticed: Instant,
 }
 
-/// What is known of one line of arrivals.
+/// What is known about one line of arrivals.
 #[derive(Debug)]
 pub(super) struct Oversleep {
     /// Stretches in which nobody looked at the clock while arrivals fell due.
@@ -39,8 +39,8 @@ impl Oversleep {
         self.falling_due = Some(Overslept { first, last: arrival.intended, noticed: now });
     }
 
-    /// Where nothing could be sent or opened nobody had to look (not `woke`): without room the rest is booked as waiting for a
-    /// connection, which it may be.
+    /// If nothing could be sent or opened, nobody had to look (`woke` is false). Without room, the delay is counted as
+    /// waiting for a connection, which it may well be.
     #[inline]
     pub(super) fn note(&mut self, woke: bool, now: Instant) {
         let Some(stretch) = self.falling_due.take() else { return };
@@ -50,7 +50,7 @@ impl Oversleep {
         }
     }
 
-    /// When an arrival was first seen. Asked for in order.
+    /// When an arrival was first seen. Must be called in the order of arrivals.
     #[inline]
     pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
         while let Some(stretch) = self.stretches.front() {

@@ -1,8 +1,9 @@
 //! Requests of journeys that have connections of their own.
 //!
-//! Such a request waits for nobody else's connection and nobody waits for its own, so they have lines of their own. The first
-//! one of a journey to an origin takes a connection that was opened for whoever comes first; the later ones go over that, as
-//! soon as they are due. It is closed when the journey ends. One that the journey loses before is opened anew.
+//! Such a request does not wait for anybody else's connection, and nobody waits for its own. So these requests have
+//! separate lines. The first request of a journey to an origin takes a connection that was opened for whoever comes
+//! first. Later requests use that connection as soon as they are due. It is closed when the journey ends. If the
+//! journey loses it earlier, a new one is opened.
 
 use super::connections::Whose;
 use super::overslept::{OVERSLEPT_FROM, Oversleep};
@@ -13,12 +14,12 @@ use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// What waits in a lane for connections of its own.
+/// What waits in a lane for journeys' own connections.
 #[derive(Debug)]
 pub(super) struct OwnLine {
-    /// What is to be sent a second time, or follows: it goes at once if its connection is there.
+    /// Requests to be sent a second time, or that follow. They go at once if their connection is there.
     pub(super) resend: VecDeque<Flight>,
-    /// What follows and has no connection, by intended time.
+    /// Requests that follow and have no connection, by intended time.
     pub(super) waiting: VecDeque<Flight>,
     pub(super) oversleep_starts: Oversleep,
     pub(super) oversleep_following: Oversleep,
@@ -35,7 +36,7 @@ impl OwnLine {
         }
     }
 
-    /// Those that come are nearly in order.
+    /// Adds a request that waits. They come nearly in order.
     fn wait(&mut self, flight: Flight) {
         let before = |other: &&Flight| other.arrival.intended > flight.arrival.intended;
         let behind = self.waiting.iter().rev().take_while(before).count();
@@ -44,24 +45,24 @@ impl OwnLine {
 }
 
 impl<L: Load> Dispatch<L> {
-    /// The line of what follows in journeys with connections of their own. Numbers of lines are those of the load.
+    /// The line of following requests of journeys with connections of their own. Line numbers are those of the load.
     pub(super) fn following_line(&self, origin: usize) -> usize {
         self.lanes.len() + origin
     }
 
-    /// The line of such journeys that are to start.
+    /// The line of such journeys that are about to start.
     pub(super) fn starts_line(&self, origin: usize) -> usize {
         2 * self.lanes.len() + origin
     }
 
-    /// Those that have no connection of their own and need one.
+    /// The number of requests that need a connection of their own and have none.
     pub(super) fn waiting_for_own(&self, origin: usize) -> u64 {
         let Some(own) = &self.lanes[origin].own else { return 0 };
         let line = self.starts_line(origin);
         own.waiting.len() as u64 + self.load.as_ref().map_or(0, |load| load.waiting(line))
     }
 
-    /// All that wait in these lines.
+    /// The number of all requests that wait in these lines.
     pub(super) fn waiting_own(&self, origin: usize) -> u64 {
         let Some(own) = &self.lanes[origin].own else { return 0 };
         let line = self.following_line(origin);
@@ -70,7 +71,7 @@ impl<L: Load> Dispatch<L> {
         own.resend.len() as u64 + again + due + self.waiting_for_own(origin)
     }
 
-    /// Closes what journeys have left that have ended. False if some are left for the next call.
+    /// Closes the connections of journeys that have ended. Returns false if some are left for the next call.
     pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) -> bool {
         for _ in 0..LEFT_PER_CALL_MAX {
             let Some(journey) = self.load.as_mut().and_then(Load::take_left) else { return true };
@@ -90,7 +91,7 @@ impl<L: Load> Dispatch<L> {
 
     fn close_own(&mut self, origin: usize, conn: u32, now: Instant, out: &mut Actions) {
         if !self.lanes[origin].connections.at(conn).flights.is_empty() {
-            // Given up, and not yet free.
+            // A request was given up, and its place is not free yet.
             return self.abort(origin, conn, now, out);
         }
         let connections = &mut self.lanes[origin].connections;
@@ -98,8 +99,8 @@ impl<L: Load> Dispatch<L> {
         connections.end(conn, now);
     }
 
-    /// Sends what can be sent over connections of journeys' own. False if this call has sent as much as it may, and something
-    /// is left.
+    /// Sends what can be sent on journeys' own connections. Returns false if this call has sent as much as it may and
+    /// something is left.
     pub(super) fn pump_own(
         &mut self,
         origin: usize,
@@ -125,7 +126,7 @@ impl<L: Load> Dispatch<L> {
                     continue;
                 }
                 Some((conn, false)) => {
-                    // What was given up on it keeps its place, or it is told to take nothing.
+                    // A request that was given up keeps its place on it, or the target told it to take nothing.
                     rec.connections(origin).closed_on_timeout += 1;
                     self.abort(origin, conn, now, out);
                 }
@@ -151,7 +152,7 @@ impl<L: Load> Dispatch<L> {
             self.bind_own(&mut flight, origin, conn, true, out);
             *sends += 1;
         }
-        // Opened for somebody who has given up.
+        // These were opened for requests that have given up.
         while let Some(conn) = self.lanes[origin].connections.unclaimed() {
             rec.connections(origin).closed_unneeded += 1;
             self.close_own(origin, conn, now, out);
@@ -159,7 +160,7 @@ impl<L: Load> Dispatch<L> {
         true
     }
 
-    /// Puts a flight on the connection of its journey, which has `waited` for that.
+    /// Puts a flight on its journey's own connection. `waited` says whether it waited for that connection.
     fn bind_own(&mut self, flight: &mut Flight, origin: usize, conn: u32, waited: bool, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
         let ready = connections.rested_from(conn);
@@ -173,7 +174,7 @@ impl<L: Load> Dispatch<L> {
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
-    /// What follows, whether its connection is there or not.
+    /// Takes a following request, whether its connection is there or not.
     fn take_following(&mut self, origin: usize) -> Option<Flight> {
         if let Some(flight) = self.lanes[origin].own.as_mut()?.resend.pop_front() {
             return Some(flight);
@@ -185,7 +186,7 @@ impl<L: Load> Dispatch<L> {
         self.take_own_head(origin, line)
     }
 
-    /// Of those that need a connection the one that has waited for longest.
+    /// Of the requests that need a connection, takes the one that has waited longest.
     pub(super) fn take_for_own(&mut self, origin: usize) -> Option<Flight> {
         let line = self.starts_line(origin);
         let own = self.lanes[origin].own.as_mut()?;
@@ -197,7 +198,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Any that waits: the run ends.
+    /// Takes any waiting request, because the run ends.
     pub(super) fn take_any_own(&mut self, origin: usize) -> Option<Flight> {
         self.take_following(origin).or_else(|| self.take_for_own(origin))
     }
@@ -220,12 +221,12 @@ impl<L: Load> Dispatch<L> {
             if arrival.starts_journey() { &mut own.oversleep_starts } else { &mut own.oversleep_following };
         let noticed = oversleep.noticed(&arrival);
         let fullness = &lane.connections.own.fullness;
-        // Those that are noticed in one turn may find the pool filled by the first of them.
+        // Requests that are noticed in one turn may find the pool filled by the first of them.
         let pool_full = fullness.was_full_at(noticed) || fullness.was_full_at(noticed + OVERSLEPT_FROM);
         Some(Flight { arrival, noticed, held_until, pool_full, ..Flight::default() })
     }
 
-    /// Those that waited for a connection of their own, and whose time is over.
+    /// Expires the requests that waited for a connection of their own and have timed out.
     pub(super) fn expire_own(&mut self, origin: usize, now: Instant, rec: &mut Recorder) {
         for _ in 0..super::EXPIRIES_PER_CALL_MAX {
             let Some(own) = &mut self.lanes[origin].own else { return };
@@ -246,7 +247,7 @@ impl<L: Load> Dispatch<L> {
         self.more_to_do = true;
     }
 
-    /// When the oldest of those should have started.
+    /// When the oldest of those requests should have started.
     pub(super) fn oldest_for_own(&self, origin: usize) -> Option<Instant> {
         let own = self.lanes[origin].own.as_ref()?;
         let start = self.load.as_ref().and_then(|load| load.oldest(self.starts_line(origin)));
@@ -254,7 +255,7 @@ impl<L: Load> Dispatch<L> {
         [start.map(|start| start.intended), waiting].into_iter().flatten().min()
     }
 
-    /// For whom a connection should be opened next, if for anybody.
+    /// For whom the next connection should be opened, if for anybody.
     pub(super) fn to_open_for(&self, origin: usize, now: Instant) -> Option<Whose> {
         let connections = &self.lanes[origin].connections;
         if let Some(sockets) = &self.lanes[origin].sockets {
@@ -271,7 +272,7 @@ impl<L: Load> Dispatch<L> {
             (true, false) => Some(Whose::Everybody),
             (false, true) => Some(Whose::Nobody),
             (true, true) => {
-                // At the limit, whoever has waited for longest.
+                // At the limit, whoever has waited longest goes first.
                 let others = self.load.as_ref().and_then(|load| load.oldest(origin));
                 let others = others.map_or(now, |arrival| arrival.intended);
                 let is_first = self.oldest_for_own(origin).is_some_and(|at| at < others);
@@ -280,11 +281,11 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Takes note of how things stand after an event. True if connections are to be opened.
+    /// Takes note of the state after an event. Returns true if connections are to be opened.
     pub(super) fn look_at_own(&mut self, origin: usize, now: Instant) -> bool {
         let (waiting, may_swap) = (self.waiting_for_own(origin), self.waiting(origin) == 0);
         let lane = &mut self.lanes[origin];
-        // What follows can be sent whatever the limit is.
+        // A following request can be sent whatever the limit is.
         lane.woke_for_due = true;
         let wants_to_open = lane.connections.want_own(waiting, may_swap);
         lane.connections.note_own_fullness(now, waiting);

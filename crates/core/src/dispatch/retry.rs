@@ -1,5 +1,5 @@
-//! Retries as they were asked for: what is tried again, how often, and when. The same law as that of the simulated users who
-//! try again ([`crate::sim::UsersSpec`]).
+//! Retries as configured: what is tried again, how often, and when. The rules are the same as for the simulated users
+//! who try again ([`crate::sim::UsersSpec`]).
 
 use crate::arrival::Key;
 use crate::code::Code;
@@ -8,31 +8,31 @@ use crate::random::{below, mixed};
 use crate::record::RetryCause;
 use crate::time::Nanos;
 
-/// Attempts of an arrival, at the most.
+/// The upper limit on the attempts of an arrival.
 pub const ATTEMPTS_MAX: u32 = 100;
 
 /// When an arrival whose attempt came to nothing is tried again.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Retry {
-    /// Attempts of an arrival at the most, the first included: from 2 to [`ATTEMPTS_MAX`].
+    /// The most attempts of an arrival, the first included: from 2 to [`ATTEMPTS_MAX`].
     pub attempts: u32,
     /// Failures after which there is another attempt.
     pub on: RetryOn,
-    /// An attempt that takes longer since it was sent is given up, if there may be another one.
+    /// How long an attempt may take from when it was sent. It is then given up, if there may be another one.
     pub try_timeout: Option<Nanos>,
-    /// From the end of the first attempt to the second; twice as long after each further one.
+    /// The time from the end of the first attempt to the second. It doubles after each further attempt.
     pub wait: Nanos,
-    /// What chance makes of that time.
+    /// How chance changes that time.
     pub jitter: Jitter,
-    /// Attempts after the first at the most, in percent of a worker's arrivals so far; no limit without it.
+    /// The most attempts after the first, in percent of a worker's arrivals so far. `None`: no limit.
     pub budget_percent: Option<u32>,
-    /// Requests that must not be sent twice are tried again all the same.
+    /// Whether requests that must not be sent twice are tried again all the same.
     pub is_unsafe: bool,
-    /// Of the jitter.
+    /// The seed of the jitter.
     pub seed: u64,
 }
 
-/// How much of the wait chance takes away, so that those who failed together don't come back together.
+/// How much of the wait chance takes away, so that arrivals that failed together don't come back together.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Jitter {
     /// Nothing.

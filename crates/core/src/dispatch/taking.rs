@@ -16,7 +16,8 @@ impl<L: Load> Dispatch<L> {
         resend + again + sockets + self.load.as_ref().map_or(0, |load| load.waiting(origin))
     }
 
-    /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
+    /// The next flight to send: second sends first, then the one that could be sent first, a further attempt or an
+    /// arrival.
     #[inline(always)] // into the loop that sends: a flight is large
     pub(super) fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
         if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
@@ -27,7 +28,7 @@ impl<L: Load> Dispatch<L> {
         self.take_head(origin)
     }
 
-    /// A second send or a further attempt that comes before the first arrival that waits.
+    /// A second send or a further attempt that goes before the first waiting arrival.
     #[inline(never)]
     fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
         if let Some(flight) = self.lanes[origin].resend.pop_front() {
@@ -38,7 +39,7 @@ impl<L: Load> Dispatch<L> {
         if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
     }
 
-    /// Of attempts after the first that may be sent to `origin`, the one that has waited for longest.
+    /// The attempt after the first that may be sent to `origin` and has waited longest.
     pub(super) fn first_ready(&self, origin: usize) -> Option<&Again> {
         self.retrying.as_ref()?.first_ready(origin)
     }
@@ -58,7 +59,7 @@ impl<L: Load> Dispatch<L> {
         Some(self.flight_of(arrival, origin))
     }
 
-    /// The oldest, which is not to be sent.
+    /// Takes the oldest arrival, which will not be sent.
     pub(super) fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
         let arrival = load.oldest(origin)?;

@@ -30,6 +30,10 @@ impl EventLoop {
             self.summary.served += 1;
             self.summary.abandoned += u64::from(served.abandoned);
             self.log(served, now_ns);
+            if let Some(metrics) = &self.metrics {
+                let took_ns = now_ns.saturating_sub(served.slot_ns);
+                metrics.count(took_ns, served.ending != Ending::Ok, self.model.in_flight());
+            }
         }
         // An abandoned request has no connection any more; its slot may hold another by now.
         let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };

@@ -1,8 +1,8 @@
 //! `unblink knee`: the highest rate that meets an objective, the curve, and what follows from it.
 
-mod page;
+pub(crate) mod page;
 mod sections;
-mod words;
+pub(crate) mod words;
 
 use crate::block::{Paint, Room, Tone};
 use crate::format;

@@ -11,17 +11,29 @@ use unblink_artifact::harmless;
 use unblink_artifact::knee::KneeDocument;
 
 pub(super) fn render(doc: &KneeDocument) -> String {
-    let (word, sentence) = words::answer(doc);
+    let (word, _) = words::answer(doc);
     let mut page = Page::new(&format!("{word}: {}", doc.header.question.target));
-    // Only a map with other keys than strings could fail, and a document has none.
-    page.json("knee", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     page.simulated(doc.header.question.simulated);
     let about =
         format!("{} · the highest rate that meets an objective", html::moment(&doc.header.started_at));
     let asked = words::about(doc).split_once(" · ").map_or(String::new(), |(_, rest)| escape(rest));
     page.head(&doc.header.tool, &about, &doc.header.question.target, &[asked]);
+    body(&mut page, doc, "knee", 2);
+    let holds = format!("The page holds its whole document ({}) as JSON.", escape(&doc.schema));
+    let made =
+        format!("<p>{}</p>{}", html::machine(&doc.header.environment), html::made(&doc.header.tool, &holds));
+    page.finish_with(&doc.header.command, &made)
+}
+
+/// What stands below the head, on a page of its own or as a part of one, with the document. `scope` names the document;
+/// the answer is a heading of `level`.
+pub(crate) fn body(page: &mut Page, doc: &KneeDocument, scope: &str, level: u8) {
+    let (word, sentence) = words::answer(doc);
+    // Only a map with other keys than strings could fail, and a document has none.
+    page.json(scope, &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     let out = &mut page.body;
-    html::answer(out, tone(doc), (&word, sentence), if doc.answer.is_some() { "largest" } else { "" }, 2);
+    let class = if doc.answer.is_some() { "largest" } else { "" };
+    html::answer(out, tone(doc), (&word, sentence), class, level);
     if let Some((_, word, sentence)) = words::at_least(doc) {
         let _ = write!(out, "<p class=\"sentence\"><b>{word}</b> {}</p>", escape(&sentence));
     }
@@ -31,13 +43,9 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     }
     out.push_str("</section>");
     if !doc.trials.is_empty() {
-        page.pictures(&svg::load_curve::pictures(doc), "knee");
+        page.pictures(&svg::load_curve::pictures(doc), scope);
         page.tables(sections::all(doc, Room::Page));
     }
-    let holds = format!("The page holds its whole document ({}) as JSON.", escape(&doc.schema));
-    let made =
-        format!("<p>{}</p>{}", html::machine(&doc.header.environment), html::made(&doc.header.tool, &holds));
-    page.finish_with(&doc.header.command, &made)
 }
 
 /// What the answer lies between.

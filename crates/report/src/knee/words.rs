@@ -7,7 +7,7 @@ use unblink_artifact::knee::{
 };
 
 /// A word or two, and the sentence that answers the question.
-pub(super) fn answer(doc: &KneeDocument) -> (String, String) {
+pub(crate) fn answer(doc: &KneeDocument) -> (String, String) {
     match (doc.status, &doc.answer, &doc.refused) {
         (KneeStatus::Refused, _, Some(refusal)) => ("NO ANSWER".into(), refused(doc, refusal)),
         (KneeStatus::Bracketed, ..) => bracketed(doc),
@@ -88,7 +88,7 @@ fn so_far(doc: &KneeDocument) -> String {
 }
 
 /// Whether the rate that was asked for is reached: yes, no, or not told; and a sentence.
-pub(super) fn at_least(doc: &KneeDocument) -> Option<(Option<bool>, &'static str, String)> {
+pub(crate) fn at_least(doc: &KneeDocument) -> Option<(Option<bool>, &'static str, String)> {
     let asked = doc.at_least?;
     let at = format::rate(asked.rate_per_s);
     Some(match asked.is_reached {

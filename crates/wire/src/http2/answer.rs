@@ -70,7 +70,7 @@ impl Http2 {
         sink: &mut impl Sink,
     ) -> Result<(), Fault> {
         let Shared { scratch, text, .. } = shared;
-        let Some(stream) = self.streams.get_mut(&id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             self.check_was_reset(id)?;
             self.count_idle()?;
             // It may change the table.
@@ -130,7 +130,7 @@ impl Http2 {
             frame::put_number(self.outgoing.frames(), kind::WINDOW_UPDATE, 0, taken);
             self.receive_window = CONNECTION_WINDOW;
         }
-        let Some(stream) = self.streams.get_mut(&id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             self.check_was_reset(id)?;
             return self.count_idle();
         };
@@ -173,7 +173,7 @@ impl Http2 {
         }
         let code = frame::number(payload)?;
         self.count_idle()?;
-        match self.streams.remove(&header.stream) {
+        match self.streams.remove(header.stream) {
             Some(stream) => {
                 let is_refused = code == code::REFUSED_STREAM;
                 let fault = if is_refused { Fault::RefusedStream } else { Fault::StreamReset };
@@ -190,7 +190,7 @@ impl Http2 {
 
     /// The answer is whole.
     fn finish(&mut self, id: u32, sink: &mut impl Sink) {
-        let Some(stream) = self.streams.remove(&id) else { return };
+        let Some(stream) = self.streams.remove(id) else { return };
         if stream.body.is_some() {
             // The rest of the request is of no use to anybody.
             self.reset(id, code::CANCEL);
@@ -206,7 +206,7 @@ impl Http2 {
 
     /// The request has failed, and the connection goes on.
     pub(super) fn fail(&mut self, id: u32, violation: Violation, sink: &mut impl Sink) {
-        let Some(stream) = self.streams.remove(&id) else { return };
+        let Some(stream) = self.streams.remove(id) else { return };
         let is_malformed = matches!(violation, Violation::Malformed(_));
         self.reset(id, if is_malformed { code::PROTOCOL_ERROR } else { code::CANCEL });
         sink.lost(stream.tag, violation, false);

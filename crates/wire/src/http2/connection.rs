@@ -17,8 +17,10 @@ use crate::protocol::{Carrier, Places, Protocol, Sink, Tag, Violation};
 pub(super) const STREAM_WINDOW: u32 = 6 << 20;
 pub(super) const CONNECTION_WINDOW: u32 = 15 << 20;
 
-/// Bytes to be written for which memory is reserved: as much as several requests take.
-const RESERVED: usize = 1024;
+/// Requests at once for which memory is reserved. What is not used is only address space.
+pub(crate) const STREAMS_EXPECTED: u32 = 128;
+/// Bytes for which a thread reserves memory, for each of what its connections share.
+const SHARED_BYTES: usize = 1 << 16;
 
 /// What is the same for all connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +32,7 @@ pub struct Settings {
 }
 
 /// What the connections of a thread share: memory that is used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shared {
     pub(super) scratch: Scratch,
     /// The lines of a head.
@@ -144,7 +146,7 @@ impl Http2 {
     /// Sends of bodies what the windows and the socket take.
     pub(super) fn send_bodies(&mut self) {
         while let Some(id) = self.outgoing.next() {
-            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            let Some(stream) = self.streams.get_mut(id) else { continue };
             stream.is_queued = false;
             let Some(body) = &mut stream.body else { continue };
             let n = self.outgoing.put_body(id, body.left(), &mut stream.send_window);
@@ -183,7 +185,8 @@ impl Protocol for Http2 {
     }
 
     fn shared(_: usize) -> Shared {
-        Shared::default()
+        let buffer = || Vec::with_capacity(SHARED_BYTES);
+        Shared { scratch: Scratch::with_room(SHARED_BYTES), text: buffer(), value: buffer(), body: buffer() }
     }
 
     fn new(settings: &Settings) -> Http2 {
@@ -192,16 +195,16 @@ impl Protocol for Http2 {
             streams_max: settings.streams,
             room: settings.streams,
             is_ready: false,
-            streams: Streams::default(),
+            streams: Streams::with_room(settings.streams.min(STREAMS_EXPECTED) as usize),
             next_id: 1,
-            outgoing: Outgoing::new(),
+            outgoing: Outgoing::new(settings.streams.min(STREAMS_EXPECTED) as usize),
             send_window: WINDOW,
             receive_window: CONNECTION_WINDOW,
-            partial: Vec::new(),
+            partial: Vec::with_capacity(frame::HEADER_BYTES + frame::PAYLOAD_MAX),
             unfinished: None,
             block: Vec::new(),
             heads: Heads::new(),
-            resets: Resets::default(),
+            resets: Resets::new(),
             idle_frames: 0,
             is_retired: false,
             is_blamed: false,
@@ -220,7 +223,6 @@ impl Protocol for Http2 {
             (setting::MAX_HEADER_LIST_SIZE, head_bytes_max),
         ];
         let out = self.outgoing.frames();
-        out.reserve(RESERVED);
         out.extend_from_slice(PREFACE);
         frame::put_header(out, 6 * settings.len(), kind::SETTINGS, 0, 0);
         for (name, value) in settings {
@@ -245,8 +247,8 @@ impl Protocol for Http2 {
         request.fill_body(filler, &mut shared.body);
         let body = request.fixed_body().map_or(&shared.body[..], |body| body);
         let value = &mut shared.value;
-        self.outgoing.put_head(id, body.is_empty(), |out| {
-            request.write_block(body.len(), filler, value, out);
+        self.outgoing.put_head(id, body.is_empty(), |encoder, out| {
+            request.write_block((number, body.len()), filler, value, encoder, out);
         });
         let send_window = i64::from(self.send_window);
         let mut stream = Stream::new(tag, number, request.kind(), send_window, STREAM_WINDOW);
@@ -269,12 +271,12 @@ impl Protocol for Http2 {
     }
 
     fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool {
-        let found = self.streams.iter().find(|(_, stream)| stream.tag == tag).map(|(&id, _)| id);
+        let found = self.streams.iter().find(|(_, stream)| stream.tag == tag).map(|(id, _)| id as u32);
         // Nothing is known of one that has just ended: its place is free.
         let Some(id) = found else { return true };
         let is_allowed = self.resets.allow(now_ns);
         if is_allowed {
-            self.streams.remove(&id);
+            self.streams.remove(id);
             self.reset(id, code::CANCEL);
         }
         is_allowed
@@ -311,6 +313,6 @@ impl Protocol for Http2 {
     fn skip(&mut self, _: u64) {}
 
     fn is_answering(&self) -> bool {
-        self.streams.values().any(|stream| stream.has_begun)
+        self.streams.iter().any(|(_, stream)| stream.has_begun)
     }
 }

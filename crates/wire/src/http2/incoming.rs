@@ -82,6 +82,7 @@ impl Http2 {
         for &[a, b, value @ ..] in settings {
             let value = u32::from_be_bytes(value);
             match u16::from_be_bytes([a, b]) {
+                setting::HEADER_TABLE_SIZE => self.outgoing.encoder.set_limit(value),
                 setting::ENABLE_PUSH if value != 0 => return Err(Fault::InvalidSetting),
                 setting::MAX_FRAME_SIZE if !(PAYLOAD_MAX as u32..1 << 24).contains(&value) => {
                     return Err(Fault::InvalidSetting);
@@ -107,14 +108,14 @@ impl Http2 {
     fn set_send_window(&mut self, window: u32) -> Result<(), Fault> {
         let change = i64::from(window) - i64::from(self.send_window);
         self.send_window = window;
-        for (&id, stream) in &mut self.streams {
+        for (id, stream) in self.streams.iter_mut() {
             stream.send_window += change;
             if stream.send_window > i64::from(MAX_31_BITS) {
                 return Err(Fault::WindowOverflow);
             }
             if stream.body.is_some() && stream.send_window > 0 && !stream.is_queued {
                 stream.is_queued = true;
-                self.outgoing.queue(id);
+                self.outgoing.queue(id as u32);
             }
         }
         Ok(())
@@ -130,7 +131,7 @@ impl Http2 {
                 _ => Err(Fault::WindowOverflow),
             };
         }
-        let Some(stream) = self.streams.get_mut(&header.stream) else {
+        let Some(stream) = self.streams.get_mut(header.stream) else {
             return match self.check_was_reset(header.stream) {
                 // Sent before the server knew of the end.
                 Err(Fault::ClosedStream) => Ok(()),
@@ -174,10 +175,14 @@ impl Http2 {
         let last = u32::from_be_bytes(last) & MAX_31_BITS;
         self.is_blamed |= u32::from_be_bytes(code) != code::NO_ERROR;
         self.retire(sink);
-        for (id, stream) in self.streams.extract_if(|&id, _| id > last) {
-            self.resets.remember(id);
-            sink.lost(stream.tag, Fault::Goaway.into(), true);
-        }
+        let resets = &mut self.resets;
+        self.streams.extract(
+            |id| id > u64::from(last),
+            |id, stream| {
+                resets.remember(id as u32);
+                sink.lost(stream.tag, Fault::Goaway.into(), true);
+            },
+        );
         self.count_idle()
     }
 }

@@ -1,13 +1,18 @@
 //! What is to be written: frames in the order in which they leave, and the bodies that wait for the server's windows.
 
 use super::frame::{self, HEADER_BYTES, MAX_31_BITS, PAYLOAD_MAX, WINDOW, flag, kind};
-use super::hpack::encoder::NO_TABLE;
+use super::hpack::encoder::Encoder;
 use std::collections::VecDeque;
 
 /// While so much waits to be written, no body is added to it.
 const PENDING_MAX: usize = 4 * PAYLOAD_MAX;
 /// While so much waits to be written, nothing that the server asks for is added to it.
 const UNREAD_MAX: usize = 1 << 22;
+/// More than a frame without a body takes, as a rule.
+const SMALL_BYTES: usize = 1024;
+/// Memory for bytes to be written: bodies up to their limit, a third more for what was written and is still there, and heads of 100
+/// requests at once. What is not used is only address space.
+const RESERVED: usize = 112 << 10;
 
 /// The writing side of a connection.
 #[derive(Debug)]
@@ -18,17 +23,19 @@ pub(super) struct Outgoing {
     window: i64,
     /// Requests with something to send, in turn.
     sending: VecDeque<u32>,
-    has_head: bool,
+    /// What the server knows of header fields.
+    pub(super) encoder: Encoder,
 }
 
 impl Outgoing {
-    pub(super) fn new() -> Outgoing {
+    /// With room for bodies and the heads of so many requests.
+    pub(super) fn new(requests: usize) -> Outgoing {
         Outgoing {
-            bytes: Vec::new(),
+            bytes: Vec::with_capacity(RESERVED),
             written: 0,
             window: i64::from(WINDOW),
-            sending: VecDeque::new(),
-            has_head: false,
+            sending: VecDeque::with_capacity(requests),
+            encoder: Encoder::new(),
         }
     }
 
@@ -49,7 +56,18 @@ impl Outgoing {
 
     /// The frames are appended here.
     pub(super) fn frames(&mut self) -> &mut Vec<u8> {
+        self.make_room(SMALL_BYTES);
         &mut self.bytes
+    }
+
+    /// Drops what has been written where so many bytes have no room behind it. While little was written, memory grows instead:
+    /// moving the rest each time would cost more.
+    fn make_room(&mut self, bytes: usize) {
+        let capacity = self.bytes.capacity();
+        if capacity - self.bytes.len() < bytes && self.written >= capacity / 4 {
+            self.bytes.drain(..self.written);
+            self.written = 0;
+        }
     }
 
     /// The server does not read what it asks for.
@@ -58,14 +76,17 @@ impl Outgoing {
     }
 
     /// Puts a block of header fields, which `write` appends.
-    pub(super) fn put_head(&mut self, stream: u32, ends: bool, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn put_head(
+        &mut self,
+        stream: u32,
+        ends: bool,
+        write: impl FnOnce(&mut Encoder, &mut Vec<u8>),
+    ) {
         let end = if ends { flag::END_STREAM } else { 0 };
+        self.make_room(SMALL_BYTES);
         let at = self.bytes.len();
         frame::put_header(&mut self.bytes, 0, kind::HEADERS, end | flag::END_HEADERS, stream);
-        if !std::mem::replace(&mut self.has_head, true) {
-            self.bytes.push(NO_TABLE);
-        }
-        write(&mut self.bytes);
+        write(&mut self.encoder, &mut self.bytes);
         let length = self.bytes.len() - at - HEADER_BYTES;
         if length <= PAYLOAD_MAX {
             self.bytes[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
@@ -92,6 +113,7 @@ impl Outgoing {
             return 0;
         }
         let end = if n == left.len() { flag::END_STREAM } else { 0 };
+        self.make_room(HEADER_BYTES + n);
         frame::put_header(&mut self.bytes, n, kind::DATA, end, stream);
         self.bytes.extend_from_slice(&left[..n]);
         self.window -= n as i64;
@@ -136,9 +158,9 @@ mod tests {
 
     #[test]
     fn a_long_block_goes_on_in_other_frames() {
-        let mut outgoing = Outgoing::new();
-        outgoing.put_head(1, true, |out| out.resize(out.len() + 2 * PAYLOAD_MAX, 7));
-        outgoing.put_head(3, false, |out| out.push(8));
+        let mut outgoing = Outgoing::new(1);
+        outgoing.put_head(1, true, |_, out| out.resize(out.len() + 2 * PAYLOAD_MAX + 1, 7));
+        outgoing.put_head(3, false, |_, out| out.push(8));
         let all = frames(outgoing.pending());
         let heads: Vec<_> = all.iter().map(|(h, _)| (h.kind, h.flags, h.stream, h.length)).collect();
         assert_eq!(
@@ -150,12 +172,12 @@ mod tests {
                 (kind::HEADERS, flag::END_HEADERS, 3, 1),
             ]
         );
-        assert_eq!((all[0].1[0], all[3].1[0]), (NO_TABLE, 8));
+        assert_eq!((all[0].1[0], all[3].1[0]), (7, 8));
     }
 
     #[test]
     fn bodies_keep_to_both_windows() {
-        let mut outgoing = Outgoing::new();
+        let mut outgoing = Outgoing::new(1);
         let (body, mut window) = (vec![1; 100_000], 20_000);
         assert_eq!(outgoing.put_body(1, &body, &mut window), PAYLOAD_MAX);
         assert_eq!(outgoing.put_body(1, &body, &mut window), 20_000 - PAYLOAD_MAX);

@@ -1,6 +1,7 @@
 //! A request, encoded ahead of its time.
 
-use super::hpack::encoder::{put_field, put_name, put_value};
+use super::hpack::encoder::Encoder;
+use super::hpack::literal::{self, Part};
 use crate::blank::{Blank, Filler, NothingToFill, place};
 use crate::message::Message;
 use crate::request::{LENGTH, write_decimal};
@@ -20,8 +21,10 @@ pub enum Scheme {
 /// A request, rendered ahead of its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The block of header fields, with the values between that are filled in.
+    /// The block of header fields.
     parts: Box<[Part]>,
+    /// The values in it that are filled in, in order.
+    values: Box<[Blank]>,
     body: Arc<[u8]>,
     /// Sent instead of `body` where it differs from one arrival to the next.
     filled: Option<Arc<Filled>>,
@@ -36,13 +39,6 @@ enum Filled {
     Text(Blank),
     /// A message of gRPC, which begins with its length.
     Message(Message),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    Fixed(Box<[u8]>),
-    /// A field's value.
-    Value(Blank),
 }
 
 /// Why a request can't be rendered.
@@ -124,7 +120,8 @@ impl Request {
         }
         let kind = RequestKind::of_method(builder.method);
         let filled = blank.map(|blank| Arc::new(Filled::Text(blank)));
-        Ok(Request { parts: parts.done(), body, filled, kind, answers_in_messages: false })
+        let (parts, values) = parts.done();
+        Ok(Request { parts, values, body, filled, kind, answers_in_messages: false })
     }
 
     /// A call of gRPC: these fields, in lower case, and `message` behind its prefix.
@@ -140,7 +137,8 @@ impl Request {
             false => Some(Arc::new(Filled::Message(message))),
         };
         let kind = RequestKind::of_method("POST");
-        Request { parts: parts.done(), body: body.into(), filled, kind, answers_in_messages }
+        let (parts, values) = parts.done();
+        Request { parts, values, body: body.into(), filled, kind, answers_in_messages }
     }
 
     pub(crate) fn answers_in_messages(&self) -> bool {
@@ -165,59 +163,46 @@ impl Request {
         }
     }
 
-    /// Appends the block of header fields. `length` is the body's, `scratch` is written over.
+    /// Appends the block of header fields of request `number`, which this is. `length` is the body's, `scratch` is written over.
     pub(super) fn write_block(
         &self,
-        length: usize,
+        (number, length): (u32, usize),
         filler: &mut impl Filler,
         scratch: &mut Vec<u8>,
+        encoder: &mut Encoder,
         out: &mut Vec<u8>,
     ) {
-        for part in &self.parts {
-            match part {
-                Part::Fixed(bytes) => out.extend_from_slice(bytes),
-                Part::Value(value) => {
-                    scratch.clear();
-                    let fill = |place, out: &mut Vec<u8>| match place {
-                        LENGTH => write_decimal(length as u64, out),
-                        place => filler.fill(place, out),
-                    };
-                    value.write(fill, scratch);
-                    put_value(out, scratch);
-                }
-            }
-        }
+        let fill = |value: &Blank, out: &mut Vec<u8>| {
+            let fill = |place, out: &mut Vec<u8>| match place {
+                LENGTH => write_decimal(length as u64, out),
+                place => filler.fill(place, out),
+            };
+            value.write(fill, out);
+        };
+        encoder.put_block(number, (&self.parts, &self.values), scratch, fill, out);
     }
 }
 
 /// Parts as they are put together.
 #[derive(Default)]
 struct Parts {
-    done: Vec<Part>,
-    fixed: Vec<u8>,
+    parts: literal::Parts,
+    values: Vec<Blank>,
 }
 
 impl Parts {
     fn add(&mut self, name: &str, value: &str) {
         let blank = Blank::new(trim(value.as_bytes()));
         if blank.has_gaps() {
-            put_name(&mut self.fixed, name);
-            self.flush();
-            self.done.push(Part::Value(blank));
+            self.parts.put_open(name);
+            self.values.push(blank);
         } else {
-            put_field(&mut self.fixed, name, value.trim_matches([' ', '\t']));
+            self.parts.put(name, value.trim_matches([' ', '\t']));
         }
     }
 
-    fn flush(&mut self) {
-        if !self.fixed.is_empty() {
-            self.done.push(Part::Fixed(std::mem::take(&mut self.fixed).into()));
-        }
-    }
-
-    fn done(mut self) -> Box<[Part]> {
-        self.flush();
-        self.done.into()
+    fn done(self) -> (Box<[Part]>, Box<[Blank]>) {
+        (self.parts.done(), self.values.into())
     }
 }
 
@@ -242,7 +227,8 @@ mod tests {
             Some(fixed) => body.extend_from_slice(fixed),
             None => request.fill_body(&mut Numbers, &mut body),
         }
-        request.write_block(body.len(), &mut Numbers, &mut Vec::new(), &mut block);
+        let (which, mut encoder) = ((0, body.len()), Encoder::new());
+        request.write_block(which, &mut Numbers, &mut Vec::new(), &mut encoder, &mut block);
         let take = |name: &[u8], value: &[u8]| {
             text += &format!("{}: {}\n", String::from_utf8_lossy(name), String::from_utf8_lossy(value));
             Ok(())

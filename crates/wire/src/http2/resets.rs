@@ -9,7 +9,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const REMEMBERED: usize = 256;
 
 /// What was given up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Resets {
     /// When the latest ones were, in turn.
     at_ns: [Option<u64>; PER_SECOND],
@@ -19,6 +19,10 @@ pub(super) struct Resets {
 }
 
 impl Resets {
+    pub(super) fn new() -> Resets {
+        Resets { at_ns: [None; PER_SECOND], next: 0, streams: VecDeque::with_capacity(REMEMBERED) }
+    }
+
     /// May one be given up at `now_ns`? It counts if so.
     pub(super) fn allow(&mut self, now_ns: u64) -> bool {
         let oldest = &mut self.at_ns[self.next];
@@ -49,12 +53,12 @@ mod tests {
 
     #[test]
     fn no_more_than_so_many_in_any_second() {
-        let mut resets = Resets::default();
+        let mut resets = Resets::new();
         let allowed = |resets: &mut Resets, at: u64| (0..20).filter(|_| resets.allow(at)).count();
         assert_eq!(allowed(&mut resets, 900_000_000), PER_SECOND);
         assert_eq!(allowed(&mut resets, 1_100_000_000), 0);
         assert_eq!(allowed(&mut resets, 1_900_000_000), PER_SECOND);
-        let mut spread = Resets::default();
+        let mut spread = Resets::new();
         let given_up: Vec<u64> = (0..100).map(|i| i * 50_000_000).filter(|&at| spread.allow(at)).collect();
         for window in given_up.windows(PER_SECOND + 1) {
             assert!(window[PER_SECOND] - window[0] >= SECOND_NS, "{window:?}");
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut resets = Resets::default();
+        let mut resets = Resets::new();
         (0..1000).for_each(|stream| resets.remember(stream));
         assert!(resets.was_reset(999) && !resets.was_reset(0));
         assert_eq!(resets.streams.len(), REMEMBERED);

@@ -2,9 +2,8 @@
 
 use super::request::Body;
 use crate::RequestKind;
+use crate::keyed::Keyed;
 use crate::protocol::Tag;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// 1xx answers before a final one.
 const INTERIM_ANSWERS_MAX: u8 = 16;
@@ -73,23 +72,4 @@ impl Stream {
 }
 
 /// By identifier.
-pub(super) type Streams = HashMap<u32, Stream, BuildHasherDefault<Spread>>;
-
-/// Spreads identifiers, which follow each other.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-
-    fn write_u32(&mut self, id: u32) {
-        // 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, vol. 3, 6.4).
-        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
+pub(super) type Streams = Keyed<Stream>;

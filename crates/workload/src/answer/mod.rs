@@ -11,6 +11,8 @@ mod decode;
 mod events;
 mod expects;
 mod explain;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod head;
 pub mod json;
 mod needle;

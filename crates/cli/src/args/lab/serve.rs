@@ -143,6 +143,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "TIME", default_value = "10ms", help_heading = "Server", value_parser = value::duration)]
     pub event_gap: Nanos,
 
+    /// Serve what the server says of itself here, under /metrics: requests, errors, and a histogram of its own times, as text and
+    /// as protobuf; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Server", value_parser = listen)]
+    pub metrics: Option<SocketAddr>,
+
     /// Serve https with a certificate made at startup
     #[arg(long, help_heading = "Server")]
     pub tls: bool,

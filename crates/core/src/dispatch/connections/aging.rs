@@ -1,4 +1,4 @@
-//! Connections that are used for so long and no longer.
+//! Connections that are used for a limited time.
 
 use super::Connections;
 use crate::dispatch::arena::NONE;
@@ -10,9 +10,9 @@ impl Connections {
         self.conns.push_back(&mut self.by_age, slot);
     }
 
-    /// From the first look at the clock after the start connections grow old. Of those that are open then the first ends
-    /// after a small share of the age and the last one after all of it: opened together, they would be opened anew
-    /// together for ever.
+    /// Connections grow old from the first look at the clock after the start. Of those open at that moment, the first
+    /// ends after a small share of the age and the last after all of it. Otherwise connections that were opened
+    /// together would be reopened together for ever.
     pub(in crate::dispatch) fn begin_aging(&mut self, now: Instant) {
         let Some(age) = self.age_max.filter(|_| self.has_started && !self.are_aging) else { return };
         self.are_aging = true;
@@ -34,7 +34,7 @@ impl Connections {
         (slot != NONE).then(|| (slot, self.conns[slot].aged_from))
     }
 
-    /// It has grown too old.
+    /// The connection has grown too old.
     pub(in crate::dispatch) fn age(&mut self, slot: u32, now: Instant) {
         self.conns.unlink(&mut self.by_age, slot);
         self.conns[slot].aged_from = Instant(u64::MAX);

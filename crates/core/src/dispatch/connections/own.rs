@@ -1,4 +1,4 @@
-//! Connections that a journey has for itself.
+//! Connections that belong to one journey.
 
 use super::{Connection, Connections};
 use crate::dispatch::arena::{Arena, List, NONE};
@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 /// Whose requests a connection carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::dispatch) enum Whose {
-    /// Those of all that have no connection of their own.
+    /// Those of every journey that has no connection of its own.
     Everybody,
     /// Those of the journey that takes it first.
     Nobody,
@@ -18,19 +18,19 @@ pub(in crate::dispatch) enum Whose {
     Journey(NonZeroU16),
 }
 
-/// In place of a connection: the journey had one, and it has ended.
+/// Stands in place of a connection: the journey had one, and it has ended.
 const LOST: u32 = NONE - 1;
 
-/// What is known of the connections to one origin that journeys have for themselves.
+/// What is known about the connections to one origin that belong to journeys.
 #[derive(Debug)]
 pub(in crate::dispatch) struct OwnConnections {
-    /// By the slot of a journey: its connection.
+    /// The connection of each journey, by the journey's slot.
     by_journey: Vec<u32>,
-    /// Open, and nobody's so far.
+    /// Open connections that belong to nobody so far.
     unclaimed: List<0>,
-    /// How many of those that are being opened will be.
+    /// How many connections that are being opened will belong to journeys.
     pub(super) opening: u32,
-    /// When journeys could not have one.
+    /// When journeys could not get a connection.
     pub(in crate::dispatch) fullness: Fullness,
     is_full: bool,
 }
@@ -46,7 +46,7 @@ impl OwnConnections {
         }
     }
 
-    /// Those that journeys will have.
+    /// Connections that journeys will get.
     fn ahead(&self) -> u64 {
         u64::from(self.opening) + u64::from(self.unclaimed.len)
     }
@@ -57,14 +57,14 @@ impl OwnConnections {
 }
 
 impl Connection {
-    /// A journey can send on it.
+    /// Whether its journey can send on it.
     fn has_own_room(&self) -> bool {
         !self.is_retired && self.flights.len < self.room_when_open
     }
 }
 
 impl Connections {
-    /// One that is nobody's so far is usable.
+    /// A connection that belongs to nobody so far is usable.
     pub(super) fn opened_own(&mut self, slot: u32, now: Instant) {
         let conn = &mut self.conns[slot];
         (conn.is_open, conn.rested_from) = (true, now);
@@ -72,7 +72,7 @@ impl Connections {
         self.conns.push_back(&mut self.own.unclaimed, slot);
     }
 
-    /// It takes so many requests of its journey at once.
+    /// From now on it takes `room` requests of its journey at once.
     pub(super) fn set_own_room(&mut self, slot: u32, room: u32, now: Instant) {
         let conn = &mut self.conns[slot];
         let had_room = conn.has_own_room();
@@ -82,7 +82,7 @@ impl Connections {
         }
     }
 
-    /// One is no more: if it was a journey's, this has lost it.
+    /// A connection has ended. If it belonged to a journey, the journey has lost it.
     pub(super) fn end_own(&mut self, slot: u32) {
         match self.conns[slot].whose {
             Whose::Everybody => {}
@@ -97,7 +97,7 @@ impl Connections {
         (slot < LOST).then(|| (slot, self.conns[slot].has_own_room()))
     }
 
-    /// One that a journey may take.
+    /// A connection that a journey may take.
     pub(in crate::dispatch) fn unclaimed(&self) -> Option<u32> {
         let mut slot = self.own.unclaimed.head;
         while slot != NONE && !self.conns[slot].has_own_room() {
@@ -106,18 +106,18 @@ impl Connections {
         (slot != NONE).then_some(slot)
     }
 
-    /// It is the journey's from now on. True if it is so in place of one that was lost.
+    /// The connection belongs to the journey from now on. Returns true if it replaces one that was lost.
     pub(in crate::dispatch) fn claim(&mut self, slot: u32, journey: NonZeroU16) -> bool {
         self.conns.unlink(&mut self.own.unclaimed, slot);
         self.conns[slot].whose = Whose::Journey(journey);
         std::mem::replace(self.own.place(journey), slot) == LOST
     }
 
-    /// The journey has ended: its connection, if it has one.
+    /// The journey has ended. Returns its connection, if it has one.
     pub(in crate::dispatch) fn left_by(&mut self, journey: NonZeroU16) -> Option<u32> {
         let slot = std::mem::replace(self.own.place(journey), NONE);
         (slot < LOST).then(|| {
-            // Whoever has its slot next has never had it.
+            // The next journey in this slot has never had the connection.
             self.conns[slot].whose = Whose::Nobody;
             self.conns.push_back(&mut self.own.unclaimed, slot);
             slot
@@ -129,7 +129,7 @@ impl Connections {
         self.conns[slot].rested_from
     }
 
-    /// Puts a flight of its journey on a connection.
+    /// Puts a flight of the connection's journey on it.
     pub(in crate::dispatch) fn take_own_place<T>(
         &mut self,
         slot: u32,
@@ -141,21 +141,23 @@ impl Connections {
         conn.carried.count(conn.flights.len);
     }
 
-    /// Whether one should be opened for so many that wait. `may_swap`: one that has nothing to do may be closed for it.
+    /// Whether a connection should be opened for this many waiting requests. With `may_swap`, an idle connection may be
+    /// closed to make room.
     pub(in crate::dispatch) fn want_own(&self, waiting: u64, may_swap: bool) -> bool {
         let is_wanted = self.own.ahead() < waiting;
         is_wanted && (self.can_open() || may_swap && self.idle_to_swap().is_some())
     }
 
-    /// At the limit: one that everybody may use and nobody does.
+    /// At the limit: a connection that everybody may use and nobody does.
     pub(in crate::dispatch) fn idle_to_swap(&self) -> Option<u32> {
         let may_open = self.opening.len < self.opening_max && self.blocked_until.is_none();
         let idle = self.with_room[0].tail;
         (may_open && self.total() >= self.max && idle != NONE).then_some(idle)
     }
 
-    /// Takes note of whether journeys have to wait because of the limit, so many being without a connection. Once they do, it
-    /// is so until one is being opened for each: that one ends and another begins at the limit changes nothing.
+    /// Takes note of whether journeys have to wait because of the limit; `waiting` are without a connection. Once they
+    /// have to wait, this holds until a connection is being opened for each. A connection that ends while another
+    /// begins at the limit changes nothing.
     pub(in crate::dispatch) fn note_own_fullness(&mut self, now: Instant, waiting: u64) {
         let ahead = self.own.ahead();
         let is_short = waiting > ahead || ahead == 0;

@@ -22,6 +22,12 @@ pub(in crate::http2) struct Scratch {
     value: Vec<u8>,
 }
 
+impl Scratch {
+    pub(in crate::http2) fn with_room(bytes: usize) -> Scratch {
+        Scratch { name: Vec::with_capacity(bytes), value: Vec::with_capacity(bytes) }
+    }
+}
+
 impl Decoder {
     pub(in crate::http2) fn new() -> Decoder {
         Decoder { table: Table::new(TABLE_BYTES), generation: 0 }

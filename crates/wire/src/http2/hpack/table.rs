@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// What an entry counts for beside its bytes (§4.1).
-const ENTRY_BYTES: usize = 32;
+pub(super) const ENTRY_BYTES: usize = 32;
 
 /// The same for everybody (appendix A); the first has the index 1.
 pub(super) const STATIC: [(&str, &str); 61] = [
@@ -95,7 +95,10 @@ impl Entry {
 
 impl Table {
     pub(super) fn new(size_max: usize) -> Table {
-        Table { bytes: Vec::new(), begin: 0, entries: VecDeque::new(), size: 0, size_max }
+        // All that it can take, so that nothing is allocated later.
+        let (bytes, entries) =
+            (Vec::with_capacity(2 * size_max), VecDeque::with_capacity(size_max / ENTRY_BYTES));
+        Table { bytes, begin: 0, entries, size: 0, size_max }
     }
 
     /// The field at `index`, which counts from 1 over both tables.
@@ -123,11 +126,6 @@ impl Table {
         self.shrink_to(self.size_max.saturating_sub(size));
         if size > self.size_max {
             return;
-        }
-        if self.bytes.capacity() == 0 {
-            // Most servers use it; from here on nothing is allocated.
-            self.bytes.reserve(2 * self.size_max);
-            self.entries.reserve(self.size_max / ENTRY_BYTES);
         }
         if self.begin > self.size_max {
             self.bytes.drain(..self.begin);

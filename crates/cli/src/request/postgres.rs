@@ -1,0 +1,187 @@
+//! A transaction of PostgreSQL.
+
+use super::Request;
+use super::account::Account;
+use super::redis::text_of;
+use super::template::{BodyForm, Filled};
+use super::url::Url;
+use super::version::Rendered;
+use crate::aside::Aside;
+use crate::errors::{refuse, refused};
+use crate::secrets;
+use anyhow::{Context, Result, bail};
+use unblink_wire::postgres::{Transaction, User, shown};
+use unblink_workload::answer::Condition;
+
+/// What stands in the place of a method in a document.
+pub(super) const METHOD: &str = "SQL";
+
+/// Characters of a statement that a report calls it by.
+const NAME_MAX: usize = 60;
+
+/// The statement as the report calls it: without its literals, which may be secrets.
+pub(super) fn name_of(request: &Request) -> String {
+    let whole = shown(text_of(request));
+    match whole.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
+    }
+}
+
+/// The same whole, with the numbers of its places.
+pub(super) fn numbered(request: &Request) -> Result<String> {
+    Ok(shown(&Aside::of(text_of(request))?.text))
+}
+
+/// It changes nothing, so that it may be sent twice.
+pub(super) fn is_reading(request: &Request) -> bool {
+    // What is no statement is told of when it is rendered.
+    let Ok(aside) = Aside::of(text_of(request)) else { return false };
+    Transaction::new(&aside.text, true).is_ok_and(|transaction| transaction.is_reading())
+}
+
+/// The statements of `request`, whose text is `filled` with its places numbered, and how its connections begin.
+pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered> {
+    let (url, parts) = (&request.url, &request.parts);
+    if !url.origin.is_postgres() {
+        bail!(
+            "a run speaks one protocol, and other requests of this run go to PostgreSQL: put it into a run of its own"
+        );
+    }
+    if parts.method.is_some() {
+        refuse!(
+            ["method"],
+            "PostgreSQL has no methods: write the statement as --sql 'SELECT …', and leave -X out"
+        );
+    }
+    if !parts.headers.is_empty() {
+        refuse!(["header"], "PostgreSQL has no headers: leave them out");
+    }
+    if parts.body_form != BodyForm::Plain || (parts.body.is_some() && !parts.is_sql) {
+        refuse!(
+            ["json", "form", "body", "body-file", "message", "command"],
+            "PostgreSQL takes statements: write --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
+        );
+    }
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    if text.is_empty() {
+        refuse!(
+            ["url"],
+            "nothing is said of what to do: give --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
+        );
+    }
+    let transaction = Transaction::new(text, filled.composition.is_some())
+        .map_err(|error| refused(&["sql"], format!("the statement can't be sent: {error}")))?;
+    if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
+        refuse!(["expect"], "--expect '{one}': an answer of PostgreSQL has no headers");
+    }
+    Ok(Rendered::Postgres(account(url)?, transaction))
+}
+
+/// What the URL says: `postgres://USER:PASSWORD@HOST/DATABASE?NAME=VALUE`. What it leaves out stands in the environment, as
+/// PostgreSQL's own programs have it.
+fn account(url: &Url) -> Result<Account> {
+    let of_environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let decoded =
+        |text: &str| secrets::percent_decoded(text).context("user, password or database is no UTF-8");
+    let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
+    let (name, password) = match &url.userinfo {
+        None => (None, None),
+        Some(userinfo) => match userinfo.split_once(':') {
+            Some((name, password)) => (Some(decoded(name)?), Some(decoded(password)?)),
+            None => (Some(decoded(userinfo)?), None),
+        },
+    };
+    let Some(name) = name.filter(|name| !name.is_empty()).or_else(|| of_environment("PGUSER")) else {
+        refuse!(["url"], "the URL says no user: write postgres://USER@HOST/DATABASE, or set PGUSER")
+    };
+    let database = match path.trim_start_matches('/') {
+        "" => of_environment("PGDATABASE").unwrap_or_else(|| name.clone()),
+        path if path.contains('/') => {
+            refuse!(
+                ["url"],
+                "behind the host stands the name of a database, such as postgres://USER@HOST/shop"
+            )
+        }
+        path => decoded(path)?,
+    };
+    let mut parameters = vec![("application_name".to_string(), "unblink".to_string())];
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match key {
+            "application_name" => parameters[0].1 = decoded(value)?,
+            "options" => parameters.push((key.to_string(), decoded(value)?)),
+            "sslmode" if value == "disable" => {}
+            "sslmode" => {
+                refuse!(
+                    ["url"],
+                    "sslmode={value}: unblink reaches PostgreSQL in plain text alone: write sslmode=disable"
+                )
+            }
+            _ => refuse!(
+                ["url"],
+                "{key:?} is no parameter of a connection: application_name, options and sslmode are"
+            ),
+        }
+    }
+    let texts = parameters.iter().map(|(_, value)| value).chain([&name, &database]).chain(&password);
+    if texts.into_iter().any(|text| text.contains('\0')) {
+        refuse!(["url"], "the URL has a byte 0 (%00), which ends a text of PostgreSQL: leave it out");
+    }
+    let password = password.or_else(|| of_environment("PGPASSWORD"));
+    Ok(Account { user: User { name, password }, database, parameters })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::version::Version;
+
+    fn request(url: &str, sql: &str) -> Request {
+        let mut request = Request::new(None, url).unwrap();
+        request.parts.body = Some(sql.as_bytes().into());
+        request.parts.is_sql = true;
+        request
+    }
+
+    #[test]
+    fn the_url_says_who_asks_and_where() {
+        let account = |url: &str| match request(url, "SELECT 1").render(Version::Postgres).unwrap().0 {
+            Rendered::Postgres(account, _) => account,
+            other => panic!("{other:?}"),
+        };
+        let all =
+            account("postgresql://me:s3c%40ret@h/shop?application_name=x&options=-c%20a%3Db&sslmode=disable");
+        assert_eq!((all.user.name.as_str(), all.user.password.as_deref()), ("me", Some("s3c@ret")));
+        assert_eq!(all.database, "shop");
+        let parameters = [("application_name", "x"), ("options", "-c a=b")];
+        assert_eq!(all.parameters, parameters.map(|(name, value)| (name.to_string(), value.to_string())));
+        assert!(!format!("{all:?}").contains("s3c"));
+    }
+
+    #[test]
+    fn what_can_not_be_sent_is_refused_with_its_reason() {
+        for (url, sql, part) in [
+            ("postgres://me@h/a/b", "SELECT 1", "name of a database"),
+            ("postgres://me@h/a?sslmode=require", "SELECT 1", "plain text alone"),
+            ("postgres://me@h/a?x=1", "SELECT 1", "no parameter"),
+            ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
+            ("postgres://me@h/a", "", "nothing is said"),
+            ("postgres://me@h/a", "BEGIN", "one transaction anyway"),
+            ("postgres://me@h/a", "SELECT x{{index}}", "beside a word"),
+            ("http://h", "SELECT 1", "run of its own"),
+        ] {
+            let error = format!("{:#}", request(url, sql).render(Version::Postgres).unwrap_err());
+            assert!(error.contains(part), "{url} {sql}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_statement_is_called_by_its_words_without_literals() {
+        let target =
+            request("postgres://me:s3cret@h/a", "SELECT *\n FROM t WHERE a='s3cret' AND id = {{index}}")
+                .target();
+        assert_eq!(target.name, "SELECT * FROM t WHERE a='***' AND id = {{index}}");
+        assert_eq!((target.method.as_str(), target.url.contains("s3cret")), ("SQL", false));
+    }
+}

@@ -1,0 +1,18 @@
+//! A simulation as a stage of a sign-off.
+
+use super::simulation;
+use crate::args::sim::SimArgs;
+use crate::{history, output};
+use anyhow::Result;
+use std::path::Path;
+use unblink_artifact::document::RunDocument;
+
+/// Simulates into a folder that is given, without a word on standard output.
+pub(crate) fn stage(args: &SimArgs, folder: &Path) -> Result<RunDocument> {
+    let simulation = simulation(args)?;
+    args.load.replay.tell(args.load.seed);
+    output::check_folder(folder)?;
+    let (document, _) = simulation.run_into(folder)?;
+    history::keep(&args.keep, &[folder.to_path_buf()]);
+    Ok(document)
+}

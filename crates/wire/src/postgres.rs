@@ -1,0 +1,25 @@
+//! PostgreSQL (protocol 3.0, extended queries) as a protocol: a transaction is a request, and its rows are its answer.
+//!
+//! A connection logs in and prepares all statements of the run before its first request ([`Session`]). A request binds its values
+//! to prepared statements and ends in a Sync of its own, so that an error of one leaves those behind it alone. Values are never
+//! spliced into a statement's text ([`Transaction`]). Nothing of an answer is kept: [`reader`] checks it as its bytes pass by.
+
+mod codes;
+mod connection;
+mod fault;
+#[doc(hidden)]
+pub mod fuzzing;
+mod lexer;
+mod login;
+mod message;
+mod reader;
+mod scram;
+mod session;
+mod sql;
+mod words;
+
+pub use codes::{DONE, EMPTY, name as code_name};
+pub use connection::{Postgres, Settings, Shared};
+pub use fault::Fault;
+pub use session::{Session, User};
+pub use sql::{BadSql, Transaction, shown};
