@@ -11,25 +11,25 @@ pub struct Origins {
     /// Empty when there is one origin.
     of_operation: Arc<[u8]>,
     count: usize,
-    /// By operation, how it uses the connections of journeys; empty where none does.
-    own: Arc<[Own]>,
+    /// How each operation uses the WebSockets of journeys. Empty if none does.
+    sockets: Arc<[SocketUse]>,
 }
 
-/// How an operation uses connections that belong to journeys.
+/// How an operation uses a WebSocket that belongs to its journey.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Own {
-    /// Not at all: its connections are shared.
+pub enum SocketUse {
+    /// It uses none.
     #[default]
-    Not,
+    None,
     /// It opens one for its journey.
     Opens,
-    /// It uses the one that its journey has.
+    /// It uses the one that its journey has open.
     Uses,
 }
 
 impl Default for Origins {
     fn default() -> Origins {
-        Origins { of_operation: Arc::new([]), count: 1, own: Arc::new([]) }
+        Origins { of_operation: Arc::new([]), count: 1, sockets: Arc::new([]) }
     }
 }
 
@@ -38,29 +38,30 @@ impl Origins {
     pub fn new(of_operation: &[u8]) -> Option<Origins> {
         let count = of_operation.iter().map(|&origin| usize::from(origin) + 1).max().unwrap_or(1);
         let of_operation = if count > 1 { Arc::from(of_operation) } else { Arc::new([]) as Arc<[u8]> };
-        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, own: Arc::new([]) })
+        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, sockets: Arc::new([]) })
     }
 
-    /// The same where operations use connections of journeys, each as `own` says. All operations of an origin do, or none.
-    pub fn with_own(self, own: &[Own]) -> Origins {
-        let is_any = own.iter().any(|own| *own != Own::Not);
-        Origins { own: if is_any { own.into() } else { Arc::new([]) }, ..self }
+    /// The same, with WebSockets of journeys: operation i uses them as `sockets[i]` says. Either all operations of an
+    /// origin do, or none.
+    pub fn with_sockets(self, sockets: &[SocketUse]) -> Origins {
+        let is_any = sockets.iter().any(|one| *one != SocketUse::None);
+        Origins { sockets: if is_any { sockets.into() } else { Arc::new([]) }, ..self }
     }
 
-    /// How the operation uses connections that belong to journeys.
+    /// How the operation uses the WebSocket of its journey.
     #[inline]
-    pub fn own(&self, operation: u32) -> Own {
-        self.own.get(operation as usize).copied().unwrap_or_default()
+    pub fn socket_use(&self, operation: u32) -> SocketUse {
+        self.sockets.get(operation as usize).copied().unwrap_or_default()
     }
 
-    /// Connections to this origin belong to journeys.
-    pub fn is_own(&self, origin: usize) -> bool {
-        (0..self.own.len() as u32).any(|one| self.own(one) != Own::Not && self.of(one) == origin)
+    /// Whether the connections to this origin are WebSockets of journeys.
+    pub fn is_of_sockets(&self, origin: usize) -> bool {
+        (0..self.sockets.len() as u32).any(|one| self.socket_use(one) != SocketUse::None && self.of(one) == origin)
     }
 
-    /// Connections to some origin do.
-    pub fn has_own(&self) -> bool {
-        !self.own.is_empty()
+    /// Whether those to any origin are.
+    pub fn has_sockets(&self) -> bool {
+        !self.sockets.is_empty()
     }
 
     /// How many there are; at least one.
@@ -98,10 +99,10 @@ mod tests {
     #[test]
     fn connections_of_journeys_are_those_of_whole_origins() {
         let origins = Origins::new(&[0, 1, 1, 0]).expect("two");
-        let plain = origins.clone().with_own(&[Own::Not; 4]);
-        assert!(plain == origins && !plain.has_own() && !plain.is_own(1));
-        let origins = origins.with_own(&[Own::Not, Own::Opens, Own::Uses, Own::Not]);
-        assert!(origins.has_own() && origins.is_own(1) && !origins.is_own(0));
-        assert_eq!([1, 2, 3, 9].map(|one| origins.own(one)), [Own::Opens, Own::Uses, Own::Not, Own::Not]);
+        let plain = origins.clone().with_sockets(&[SocketUse::None; 4]);
+        assert!(plain == origins && !plain.has_sockets() && !plain.is_of_sockets(1));
+        let origins = origins.with_sockets(&[SocketUse::None, SocketUse::Opens, SocketUse::Uses, SocketUse::None]);
+        assert!(origins.has_sockets() && origins.is_of_sockets(1) && !origins.is_of_sockets(0));
+        assert_eq!([1, 2, 3, 9].map(|one| origins.socket_use(one)), [SocketUse::Opens, SocketUse::Uses, SocketUse::None, SocketUse::None]);
     }
 }

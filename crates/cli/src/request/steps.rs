@@ -4,7 +4,7 @@ use super::template::Filled;
 use super::version::Rendered;
 use super::{Request, unquoted};
 use anyhow::Result;
-use unblink_core::origins::Own;
+use unblink_core::origins::SocketUse;
 use unblink_wire::RequestBuilder;
 use unblink_wire::http1;
 use unblink_wire::ws::{Ask, Handshake, Message, Opening, Step, Unrenderable};
@@ -34,10 +34,10 @@ impl SocketStep {
     }
 
     /// How it uses the connection of its journey.
-    pub(crate) fn own(self) -> Own {
+    pub(crate) fn socket_use(self) -> SocketUse {
         match self {
-            SocketStep::Connect => Own::Opens,
-            _ => Own::Uses,
+            SocketStep::Connect => SocketUse::Opens,
+            _ => SocketUse::Uses,
         }
     }
 

@@ -259,7 +259,7 @@ fn core_plan(
         },
         origins: Origins::new(&requests.origin_of)
             .expect("no more origins than a run may have")
-            .with_own(&requests.own),
+            .with_sockets(&requests.sockets),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
-use unblink_core::origins::{ORIGINS_MAX, Own};
+use unblink_core::origins::{ORIGINS_MAX, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expect, Expects, Reader};
@@ -46,7 +46,7 @@ pub(crate) struct Requests {
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
     /// For each how it uses the WebSocket of its journey.
-    pub own: Vec<Own>,
+    pub sockets: Vec<SocketUse>,
     /// How many of them stand alone; the others are steps of journeys, and what follows redirects.
     pub plain: usize,
     /// For each step the names of the requests that may follow its redirects; they come behind all steps.
@@ -175,7 +175,7 @@ impl Gathering {
         found.expects.add(&request.parts.expect, &request.parts.taking, reader);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(is_idempotent);
-        found.own.push(request.parts.socket.map_or(Own::Not, |step| step.own()));
+        found.sockets.push(request.parts.socket.map_or(SocketUse::None, |step| step.socket_use()));
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
                 target.name = self.names.told_apart(target.name, &request.asked());

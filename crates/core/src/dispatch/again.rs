@@ -10,7 +10,7 @@ use super::{Actions, Dispatch, Policy, Retry, TIMEOUTS_PER_CALL_MAX};
 use crate::arrival::Arrival;
 use crate::code::Code;
 use crate::load::Load;
-use crate::origins::Own;
+use crate::origins::SocketUse;
 use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
@@ -83,7 +83,7 @@ impl Retrying {
             may_repeat: (0..)
                 .zip(&policy.idempotent)
                 .map(|(operation, &idempotent)| {
-                    (idempotent || retry.is_unsafe) && policy.origins.own(operation) == Own::Not
+                    (idempotent || retry.is_unsafe) && policy.origins.socket_use(operation) == SocketUse::None
                 })
                 .collect(),
             ahead: BinaryHeap::with_capacity(WAITING_MAX),

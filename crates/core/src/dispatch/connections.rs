@@ -118,7 +118,7 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(policy: &Policy, origin: u8) -> Connections {
-        let are_sockets = policy.origins.is_own(usize::from(origin));
+        let are_sockets = policy.origins.is_of_sockets(usize::from(origin));
         let (max, owed, grows) = match policy.pool {
             Pool::Auto { max } | Pool::Fixed { n: max } if are_sockets => (max, 0, false),
             Pool::Auto { max } => (max, 0, true),

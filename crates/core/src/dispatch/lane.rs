@@ -55,13 +55,13 @@ impl Lane {
             lists: rounds + usize::from(policy.own.is_some()),
             own: policy
                 .own
-                .filter(|_| !policy.origins.is_own(origin))
+                .filter(|_| !policy.origins.is_of_sockets(origin))
                 .map(|own| Box::new(OwnLine::new(own.under_way_max))),
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             oversleep: Oversleep::default(),
             woke_for_due: true,
             behind_since: None,
-            sockets: policy.origins.is_own(origin).then(Box::default),
+            sockets: policy.origins.is_of_sockets(origin).then(Box::default),
         }
     }
 

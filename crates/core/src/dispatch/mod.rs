@@ -85,6 +85,8 @@ pub struct Dispatch<L> {
     retrying: Option<Box<Retrying>>,
     /// Answers since the last tick.
     answers: usize,
+    /// Journeys may have connections that are closed when they end.
+    closes_left: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -101,6 +103,7 @@ impl<L: Load> Dispatch<L> {
             flights: Arena::new(policy.flights_reserved()),
             retrying: Retrying::new(&policy).map(Box::new),
             answers: 0,
+            closes_left: policy.own.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -207,6 +210,8 @@ impl<L: Load> Dispatch<L> {
                 self.more_to_do |= self.look_at_own(origin, now);
             }
         }
+        // Some are left over, or have ended only while this turn sent.
+        self.more_to_do |= self.closes_left && self.has_left();
         rec.look_at_absences(now);
     }
 
@@ -233,7 +238,9 @@ impl<L: Load> Dispatch<L> {
         while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
             self.end_unanswered(&flight, 0, None, now, rec);
         }
-        while self.policy.own.is_some() && !self.close_left(now, out, rec) {}
+        while self.has_left() {
+            self.close_left(now, out, rec);
+        }
         self.finished = true;
     }
 
@@ -267,7 +274,9 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        self.close_all_left(now, out, rec);
+        if self.closes_left {
+            self.close_left(now, out, rec);
+        }
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
         self.take_note_of_due(until, now, rec);
         if let Some(retrying) = &mut self.retrying {
@@ -277,7 +286,7 @@ impl<L: Load> Dispatch<L> {
                 origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
             });
         }
-        let is_own = self.policy.own.is_some() && self.close_left(now, out, rec);
+        let is_own = self.policy.own.is_some();
         let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
             let before = sends;
@@ -326,7 +335,6 @@ impl<L: Load> Dispatch<L> {
             let Some(flight) = &mut next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
-                self.close_all_left(now, out, rec);
                 continue;
             }
             self.bind(flight, origin, conn, out);

@@ -110,7 +110,7 @@ impl<L: Load> Dispatch<L> {
                 return false;
             }
             let Some(mut flight) = self.take_head(origin) else { return true };
-            let opens = self.policy.origins.own(flight.arrival.operation) == origins::Own::Opens;
+            let opens = self.policy.origins.socket_use(flight.arrival.operation) == origins::SocketUse::Opens;
             let (owner, is_late) = (flight.arrival.slot, self.is_late(&flight.arrival, now));
             let Some((sockets, owner)) = self.sockets(origin).zip(owner) else { return true };
             let held = *sockets.held(owner);
@@ -124,7 +124,6 @@ impl<L: Load> Dispatch<L> {
                 Held::Ended(kind) => self.end_unanswered(&flight, 0, Some(kind), now, rec),
                 _ => self.end_unanswered(&flight, 0, Some(FailureKind::CLOSED_EARLY), now, rec),
             }
-            self.close_all_left(now, out, rec);
         }
         true
     }
@@ -138,6 +137,8 @@ impl<L: Load> Dispatch<L> {
         if self.is_late(&flight.arrival, now) {
             return self.give_up_waiting(&flight, now, rec);
         }
+        // If the journey had one that it has closed and that has not ended.
+        self.close_socket(origin, owner, now, out);
         rec.connections(origin).attempted += 1;
         out.push(Action::Open(self.lanes[origin].connections.begin_opening(
             Whose::Everybody,
@@ -265,21 +266,16 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Closes all that journeys have left that have ended, before others begin in their places.
-    #[inline]
-    pub(super) fn close_all_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        if self.policy.origins.has_own() {
-            while !self.close_left(now, out, rec) {}
-        }
-    }
-
     /// The journey has ended: closes its connection to `origin`, if it has one here.
     pub(super) fn close_socket(&mut self, origin: usize, owner: NonZeroU16, now: Instant, out: &mut Actions) {
         let Some(sockets) = self.sockets(origin) else { return };
-        if let Held::Open(slot) = std::mem::take(sockets.held(owner)) {
-            let connections = &mut self.lanes[origin].connections;
-            out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
-            connections.end(slot, now);
+        let Held::Open(slot) = std::mem::take(sockets.held(owner)) else { return };
+        let connections = &mut self.lanes[origin].connections;
+        if !connections.at(slot).flights.is_empty() {
+            // A step was given up, and its place is not free yet.
+            return self.abort(origin, slot, now, out);
         }
+        out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
+        connections.end(slot, now);
     }
 }
