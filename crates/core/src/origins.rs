@@ -56,7 +56,8 @@ impl Origins {
 
     /// Whether the connections to this origin are WebSockets of journeys.
     pub fn is_of_sockets(&self, origin: usize) -> bool {
-        (0..self.sockets.len() as u32).any(|one| self.socket_use(one) != SocketUse::None && self.of(one) == origin)
+        (0..self.sockets.len() as u32)
+            .any(|one| self.socket_use(one) != SocketUse::None && self.of(one) == origin)
     }
 
     /// Whether those to any origin are.
@@ -101,8 +102,12 @@ mod tests {
         let origins = Origins::new(&[0, 1, 1, 0]).expect("two");
         let plain = origins.clone().with_sockets(&[SocketUse::None; 4]);
         assert!(plain == origins && !plain.has_sockets() && !plain.is_of_sockets(1));
-        let origins = origins.with_sockets(&[SocketUse::None, SocketUse::Opens, SocketUse::Uses, SocketUse::None]);
+        let origins =
+            origins.with_sockets(&[SocketUse::None, SocketUse::Opens, SocketUse::Uses, SocketUse::None]);
         assert!(origins.has_sockets() && origins.is_of_sockets(1) && !origins.is_of_sockets(0));
-        assert_eq!([1, 2, 3, 9].map(|one| origins.socket_use(one)), [SocketUse::Opens, SocketUse::Uses, SocketUse::None, SocketUse::None]);
+        assert_eq!(
+            [1, 2, 3, 9].map(|one| origins.socket_use(one)),
+            [SocketUse::Opens, SocketUse::Uses, SocketUse::None, SocketUse::None]
+        );
     }
 }

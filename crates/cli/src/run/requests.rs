@@ -129,7 +129,7 @@ impl Gathering {
             lets: Arc::default(),
             expects: Conditions::default(),
             idempotent: Vec::new(),
-            own: Vec::new(),
+            sockets: Vec::new(),
             plain: 0,
             redirected: Vec::new(),
             weights: None,
