@@ -5,6 +5,7 @@ use crate::request::Request;
 use crate::request::fields::RequestArgs;
 use crate::request::share::Share;
 use crate::request::url::Origin;
+use crate::secrets;
 use crate::think::{self, Measured, ThinkArg};
 use crate::value;
 use clap::{Args, value_parser};
@@ -53,8 +54,20 @@ pub(crate) struct PlannedStep {
     pub name: Option<String>,
 
     /// A path at the target, or a whole URL
-    #[arg(long, value_name = "URL", required = true)]
-    pub url: String,
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+
+    /// Open a WebSocket of this journey's own, at a path of the target or at a whole URL (ws:// or wss://)
+    #[arg(long, value_name = "URL")]
+    pub connect: Option<String>,
+
+    /// Wait for a message of the WebSocket that is like this, such as "json $.type == 'ack'"; or any
+    #[arg(long = "await", value_name = "any|CONDITION", value_parser = awaited)]
+    pub awaits: Vec<Awaited>,
+
+    /// Close the WebSocket, and wait for the server's close
+    #[arg(long)]
+    pub close: bool,
 
     /// Time before each of its requests, instead of the journey's think
     #[arg(long, value_name = "TIME", value_parser = think::parse)]
@@ -108,6 +121,15 @@ pub(crate) struct PlannedStep {
     pub multipart: Option<String>,
 }
 
+/// What a message must be like that is waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Awaited {
+    /// The next one, whatever it is.
+    Any,
+    /// One that meets this condition.
+    Like(Condition),
+}
+
 /// How many requests a step has, at the least and at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Repeat(pub u16, pub u16);
@@ -140,6 +162,22 @@ pub(crate) struct Step {
     pub spec: StepSpec,
     /// The times out of which it thinks, if these come from a file.
     pub measured: Option<Measured>,
+}
+
+fn awaited(text: &str) -> Result<Awaited, String> {
+    match text {
+        "any" => Ok(Awaited::Any),
+        _ => match expect::condition(text)? {
+            one @ (Condition::Size(_)
+            | Condition::Contains(_)
+            | Condition::Regex(_)
+            | Condition::Json(..)) => Ok(Awaited::Like(one)),
+            _ => Err(format!(
+                "{:?}: a message has no status, headers or events: say any, or contains=, regex, json or size=",
+                secrets::mask_expectation(text)
+            )),
+        },
+    }
 }
 
 fn repeat(text: &str) -> Result<Repeat, String> {

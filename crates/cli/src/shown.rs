@@ -2,7 +2,7 @@
 
 mod expected;
 
-pub(crate) use expected::{awaited, captures, expected};
+pub(crate) use expected::{awaited, captures, expected, expected_of_message};
 
 use crate::secrets::{self, Known, MASK, is_secret_name};
 use base64::Engine;

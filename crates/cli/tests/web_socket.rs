@@ -226,7 +226,46 @@ fn a_plan_lists_messages() {
     assert!(said.contains("on average, without its frame, and"), "no head of HTTP: {said}");
     let tried = place.call(&["try", "plan.toml"]);
     assert!(tried.stdout.contains("WebSocket") && tried.stdout.contains(r#"{"id":"#), "{}", tried.stdout);
-    assert!(!tried.stdout.contains("HTTP/1.1") && !tried.stdout.contains("Host:"), "{}", tried.stdout);
+    assert!(tried.stdout.contains("a message answers it: holds"), "{}", tried.stdout);
+    assert!(
+        !tried.stdout.contains("HTTP/1.1")
+            && !tried.stdout.contains("200..399")
+            && !tried.stdout.contains("Host:"),
+        "{}",
+        tried.stdout
+    );
+}
+
+#[test]
+fn a_search_and_a_comparison_go_over_sockets() {
+    let (a, b) = (serve(echo), serve(echo));
+    let place = Place::new();
+    let knee = ["knee", &a.url(), "--message", "a", "--slo", "p50 < 500ms", "--start", "50", "--max", "50"];
+    let times = ["--settle", "200ms", "--measure", "4s", "--json", "-q", "-o", "k"];
+    let said = place.call(&[&knee[..], &times].concat());
+    let found: serde_json::Value =
+        serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{}", said.stderr));
+    assert!(found["trials"].as_array().is_some_and(|trials| !trials.is_empty()), "{found}");
+    let both = [
+        "compare",
+        &a.url(),
+        &b.url(),
+        "--message",
+        "a",
+        "-R",
+        "100",
+        "-d",
+        "1s",
+        "--runs",
+        "3",
+        "-q",
+        "--json",
+    ];
+    let said = place.call(&[&both[..], &["-o", "c"]].concat());
+    let compared: serde_json::Value =
+        serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{}", said.stderr));
+    assert!(compared.is_object(), "{compared}");
+    assert!(a.sockets.load(Ordering::Relaxed) > 4 && b.sockets.load(Ordering::Relaxed) > 3);
 }
 
 /// What failed is shown as it was sent: a message, without words of HTTP.

@@ -11,11 +11,25 @@ pub struct Origins {
     /// Empty when there is one origin.
     of_operation: Arc<[u8]>,
     count: usize,
+    /// How each operation uses the WebSockets of journeys. Empty if none does.
+    sockets: Arc<[SocketUse]>,
+}
+
+/// How an operation uses a WebSocket that belongs to its journey.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SocketUse {
+    /// It uses none.
+    #[default]
+    None,
+    /// It opens one for its journey.
+    Opens,
+    /// It uses the one that its journey has open.
+    Uses,
 }
 
 impl Default for Origins {
     fn default() -> Origins {
-        Origins { of_operation: Arc::new([]), count: 1 }
+        Origins { of_operation: Arc::new([]), count: 1, sockets: Arc::new([]) }
     }
 }
 
@@ -24,7 +38,31 @@ impl Origins {
     pub fn new(of_operation: &[u8]) -> Option<Origins> {
         let count = of_operation.iter().map(|&origin| usize::from(origin) + 1).max().unwrap_or(1);
         let of_operation = if count > 1 { Arc::from(of_operation) } else { Arc::new([]) as Arc<[u8]> };
-        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count })
+        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, sockets: Arc::new([]) })
+    }
+
+    /// The same, with WebSockets of journeys: operation i uses them as `sockets[i]` says. Either all operations of an
+    /// origin do, or none.
+    pub fn with_sockets(self, sockets: &[SocketUse]) -> Origins {
+        let is_any = sockets.iter().any(|one| *one != SocketUse::None);
+        Origins { sockets: if is_any { sockets.into() } else { Arc::new([]) }, ..self }
+    }
+
+    /// How the operation uses the WebSocket of its journey.
+    #[inline]
+    pub fn socket_use(&self, operation: u32) -> SocketUse {
+        self.sockets.get(operation as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether the connections to this origin are WebSockets of journeys.
+    pub fn is_of_sockets(&self, origin: usize) -> bool {
+        (0..self.sockets.len() as u32)
+            .any(|one| self.socket_use(one) != SocketUse::None && self.of(one) == origin)
+    }
+
+    /// Whether those to any origin are.
+    pub fn has_sockets(&self) -> bool {
+        !self.sockets.is_empty()
     }
 
     /// How many there are; at least one.
@@ -57,5 +95,19 @@ mod tests {
         assert_eq!((0..5).map(|operation| origins.of(operation)).collect::<Vec<_>>(), [0, 2, 2, 1, 0]);
         assert_eq!(Origins::new(&[0, 0]), Some(Origins::default()));
         assert_eq!(Origins::new(&[8]), None);
+    }
+
+    #[test]
+    fn connections_of_journeys_are_those_of_whole_origins() {
+        let origins = Origins::new(&[0, 1, 1, 0]).expect("two");
+        let plain = origins.clone().with_sockets(&[SocketUse::None; 4]);
+        assert!(plain == origins && !plain.has_sockets() && !plain.is_of_sockets(1));
+        let origins =
+            origins.with_sockets(&[SocketUse::None, SocketUse::Opens, SocketUse::Uses, SocketUse::None]);
+        assert!(origins.has_sockets() && origins.is_of_sockets(1) && !origins.is_of_sockets(0));
+        assert_eq!(
+            [1, 2, 3, 9].map(|one| origins.socket_use(one)),
+            [SocketUse::Opens, SocketUse::Uses, SocketUse::None, SocketUse::None]
+        );
     }
 }

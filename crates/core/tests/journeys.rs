@@ -2,13 +2,15 @@
 
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Think};
+use unblink_core::load::Load;
 use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, Layout, Series, StepCounts};
+use unblink_core::record::{Bank, Layout, Recorder, Series, StepCounts};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{Part, ServerSpec, Service, WorldSpec, simulate_part};
-use unblink_core::time::Nanos;
+use unblink_core::time::{Instant, Nanos};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -185,4 +187,35 @@ fn a_stall_shows_in_the_step_that_met_it() {
 fn banks_without_journeys_have_no_place_for_them() {
     let bank = Bank::<u64>::new(Layout::from(3));
     assert!(bank.journeys.is_empty() && bank.steps.is_empty());
+}
+
+/// The next journey would find the connection of the one before it, or lose its own to the closing of that.
+#[test]
+fn a_slot_is_free_once_the_connections_of_its_journey_are_closed() {
+    let start = Instant(1_000_000_000);
+    for own_connection in [false, true] {
+        let mut spec = spec(10, SECOND, Process::Even, vec![StepSpec::default()]);
+        spec.mix.journeys.each[0].own_connection = own_connection;
+        spec.mix.journeys.under_way_max = 1;
+        let plan = Plan::new(spec).unwrap();
+        let mut load = plan.journeys_load(start, 0).expect("journeys");
+        let mut recorder = Recorder::new(Box::new(Bank::new(plan.layout())), Nanos::from_secs(30));
+        recorder.begin(start, Nanos::ZERO, SECOND);
+        let now = start + SECOND;
+        load.advance(now, |_| {});
+        let starts = if own_connection { 2 } else { 0 };
+        let first = load.head(starts).expect("one is due");
+        load.pop(starts);
+        assert!(first.slot.is_some() && load.head(starts).is_none(), "its slot is the only one");
+        load.ended(&first, Outcome::TimedOut, now, &mut recorder);
+        assert_eq!(load.has_left(), own_connection);
+        assert_eq!(load.head(starts).is_none(), own_connection, "until they are closed");
+        let later = now + Nanos::from_millis(1);
+        assert_eq!(load.take_left(later), first.slot.filter(|_| own_connection));
+        let next = load.head(starts).expect("the next one");
+        assert_eq!(next.slot, first.slot);
+        let since = if own_connection { later } else { now };
+        assert_eq!(load.held_until(&next), Some(since));
+        assert!(!load.has_left() && load.take_left(later).is_none());
+    }
 }

@@ -90,6 +90,21 @@ impl Http1 {
         self.filled.extend_from_slice(&shared.body);
     }
 
+    /// What is left to write of the request that is under way, which `request` gives by its number.
+    #[inline]
+    pub(crate) fn left<'a>(&'a self, request: impl FnOnce(usize) -> &'a Request) -> [&'a [u8]; 2] {
+        if self.unwritten == 0 || self.tag.is_none() {
+            return [&[], &[]];
+        }
+        if !self.filled.is_empty() {
+            return [&self.filled[self.filled.len() - self.unwritten..], &[]];
+        }
+        let Request { head, body, .. } = request(self.number as usize);
+        let of_head = self.unwritten.saturating_sub(body.len());
+        let of_body = self.unwritten - of_head;
+        [&head[head.len() - of_head..], &body[body.len() - of_body..]]
+    }
+
     #[inline]
     fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) {
         let Some(tag) = self.tag.take() else { return };
@@ -195,16 +210,7 @@ impl Protocol for Http1 {
 
     #[inline]
     fn output<'a>(&'a self, requests: &'a [Request]) -> [&'a [u8]; 2] {
-        if self.unwritten == 0 || self.tag.is_none() {
-            return [&[], &[]];
-        }
-        if !self.filled.is_empty() {
-            return [&self.filled[self.filled.len() - self.unwritten..], &[]];
-        }
-        let Request { head, body, .. } = &requests[self.number as usize];
-        let of_head = self.unwritten.saturating_sub(body.len());
-        let of_body = self.unwritten - of_head;
-        [&head[head.len() - of_head..], &body[body.len() - of_body..]]
+        self.left(|number| &requests[number])
     }
 
     #[inline]

@@ -79,6 +79,10 @@ pub trait Sink {
     fn unsolicited(&mut self, _in_order: bool) {}
     /// The peer has asked whether the connection lives, and is told.
     fn pinged(&mut self) {}
+    /// A whole message that nobody has asked for by its place is what the request with this number waits for.
+    fn wants(&mut self, _number: u32, _message: &[u8]) -> bool {
+        true
+    }
 }
 
 /// Requests that a connection takes at once.
@@ -184,6 +188,15 @@ pub trait Protocol: Sized {
     /// # Errors
     /// What that means, unless it is how the last answer ends.
     fn eof(&mut self, clean: bool, sink: &mut impl Sink) -> Result<(), Violation>;
+
+    /// Something can be said of what is under way although nothing more has been read: [`Protocol::settle`] says it. Looked at after
+    /// a request was taken on and written.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
+    /// Says it.
+    fn settle(&mut self, _shared: &mut Self::Shared, _sink: &mut impl Sink) {}
 
     /// So many bytes that come next belong to a body, and may be dropped unread where nobody looks at them.
     fn body_left(&self) -> u64;

@@ -15,6 +15,7 @@ mod matching;
 mod message;
 mod reader;
 mod shared;
+mod steps;
 mod utf8;
 mod words;
 
@@ -24,6 +25,7 @@ pub use handshake::{Handshake, Unrenderable};
 pub use matching::{Finder, Matching};
 pub use message::Message;
 pub use shared::Shared;
+pub use steps::{Ask, Opening, SharedOfSteps, Step, StepSettings, Steps};
 
 /// The code of every answer: that of the switch to this protocol, as messages have none.
 pub const CODE: u16 = 101;

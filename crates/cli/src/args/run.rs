@@ -132,6 +132,9 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// What is measured instead of HTTP, and is not merely to be shown as text.
     pub(crate) fn other_than_http(&self) -> Option<Version> {
+        if !self.target.as_text && journey::requests(&self.journeys).any(|one| one.parts.socket.is_some()) {
+            return Some(Version::Steps);
+        }
         let mut origins =
             self.requests.iter().map(|request| &request.url.origin).filter(|_| !self.target.as_text);
         origins.find_map(|origin| match origin.speaks {

@@ -379,7 +379,8 @@ impl Reader<'_> {
         let List { name, one, needs: (needed, how), instead, .. } = list;
         let at = node.at.clone();
         let mut entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
-        if entries.iter().all(|(key, _)| key.name != *needed && Some(key.name.as_str()) != *instead) {
+        let is_there = |name: &str| name == *needed || instead.contains(&name);
+        if !entries.iter().any(|(key, _)| is_there(&key.name)) {
             let message = format!("this {one} has no {needed}: {how}");
             self.wrong.push(Wrong::new(at.clone(), message));
         }

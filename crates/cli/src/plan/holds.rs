@@ -24,11 +24,11 @@ impl Holds {
     /// What stands in the fields of this name, in whichever table.
     pub(super) fn of(field: &str) -> Holds {
         match field {
-            "target" | "candidate" | "url" | "kill-url" => Holds::Url,
+            "target" | "candidate" | "url" | "connect" | "kill-url" => Holds::Url,
             "header" => Holds::Header,
             "body" | "json" | "form" | "multipart" | "message" | "command" | "script-arg" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
-            "expect" | "until" => Holds::Expectation,
+            "expect" | "until" | "await" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script" => {
                 Holds::File
             }

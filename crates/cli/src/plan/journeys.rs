@@ -3,6 +3,7 @@
 use super::file::{PlanFile, Table, values_of};
 use super::lists::{JOURNEYS, STEPS};
 use super::requests::{self, Address, One};
+use super::sockets::{self, Opened};
 use super::source::Wrong;
 use super::user::User;
 use super::value;
@@ -11,6 +12,7 @@ use crate::expect;
 use crate::journey::{Chance, Journey, PlannedJourney, PlannedStep, Repeat, Step};
 use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
+use crate::request::steps::SocketStep;
 use crate::request::url::Origin;
 use crate::request::{Request, Taking};
 use crate::think::{Measured, ThinkArg};
@@ -62,7 +64,10 @@ pub(super) fn of(plan: &PlanFile, user: &User, paths: Paths<'_>, beside: &[Reque
 
 /// Names the values that journeys take from answers. Those of several journeys may have the same name: each has its own.
 pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
-    let is_whole = |table: &Table| !values_of(&table.given, "url")[0].raw.starts_with('/');
+    let is_whole = |table: &Table| {
+        let urls = ["url", "connect"].into_iter().flat_map(|field| values_of(&table.given, field));
+        urls.into_iter().any(|url| !url.raw.starts_with('/'))
+    };
     let all = plan.requests.iter().chain(plan.journeys.iter().flat_map(|journey| &journey.inner));
     let all_others = all.filter(|table| is_whole(table)).count().min(ORIGINS_MAX - 1);
     for table in &plan.journeys {
@@ -128,11 +133,11 @@ fn one(
         value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
-    let mut so_far = SoFar { known: 0, origins: Vec::new(), has_cookies: cookies };
+    let mut so_far = SoFar { known: 0, origins: Vec::new(), has_cookies: cookies, socket: None };
     let of_step = |(i, inner)| {
         let place = Place { number: i, is_last: i + 1 == table.inner.len() };
         let mut step =
-            step(plan, place, (table, inner), (&name, think.as_ref(), redirects, so_far.known), paths, files);
+            step(plan, place, (table, inner), (&name, think.as_ref(), redirects), &mut so_far, paths, files);
         match &mut step {
             Ok(step) => so_far.goes_on(plan, inner, place, step)?,
             // What it takes is not missed in the next one, too.
@@ -146,6 +151,11 @@ fn one(
             let message = "another step of this journey has the same name: give each a name of its own";
             return Err(wrong(plan, &table.inner[place], message));
         }
+    }
+    if own_connection && steps.iter().any(|step| step.request.parts.socket.is_some()) {
+        let message = "own-connection is for journeys without WebSockets, and connect opens one that is the journey's own \
+                       anyway: leave own-connection out";
+        return Err(wrong(plan, table, message));
     }
     Ok(Journey { name, share, cookies: cookies.then_some(so_far.origins), own_connection, steps })
 }
@@ -164,6 +174,8 @@ struct SoFar {
     /// Those that it keeps cookies of, by number.
     origins: Vec<Origin>,
     has_cookies: bool,
+    /// The WebSocket that it has open.
+    socket: Option<Opened>,
 }
 
 impl SoFar {
@@ -175,7 +187,8 @@ impl SoFar {
             let numbers = request.parts.taking.captures.iter().map(|captured| captured.number);
             self.known |= numbers.fold(0, |known, number| known | 1 << number);
         }
-        if !self.has_cookies {
+        // A message carries none.
+        if !self.has_cookies || !matches!(request.parts.socket, None | Some(SocketStep::Connect)) {
             return Ok(());
         }
         if request.parts.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
@@ -184,9 +197,10 @@ impl SoFar {
             let text = values_of(&table.given, "header").first();
             return Err(text.map_or_else(|| wrong(plan, table, message), |text| plan.error(text, message)));
         }
-        let at = self.origins.iter().position(|origin| *origin == request.url.origin);
+        let own = request.url.origin.of_cookies();
+        let at = self.origins.iter().position(|origin| *origin == own);
         let number = at.unwrap_or_else(|| {
-            self.origins.push(request.url.origin.clone());
+            self.origins.push(own);
             self.origins.len() - 1
         });
         let name = Lets::cookies_name(number);
@@ -216,27 +230,15 @@ fn step(
     plan: &PlanFile,
     place: Place,
     (journey_table, table): (&Table, &Table),
-    (journey, of_all, redirects_of_all, known): (&str, Option<&ThinkArg>, Option<u8>, u64),
+    (journey, of_all, redirects_of_all): (&str, Option<&ThinkArg>, Option<u8>),
+    so_far: &mut SoFar,
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Step> {
-    let PlannedStep {
-        name,
-        url,
-        think,
-        repeat,
-        chance,
-        exit,
-        capture: _,
-        redirects,
-        until,
-        every,
-        within,
-        own,
-        json,
-        form,
-        multipart,
-    } = value::read(plan, table, STEPS)?;
+    let mut planned: PlannedStep = value::read(plan, table, STEPS)?;
+    let over_ws = sockets::kind(&planned);
+    let PlannedStep { repeat, chance, exit, redirects, every, within, .. } = planned;
+    let (until, think) = (std::mem::take(&mut planned.until), planned.think.take());
     let at_fault = |field: &str, message: &str| match values_of(&table.given, field).first() {
         Some(text) => plan.error(text, message),
         None => wrong(plan, table, message),
@@ -283,7 +285,8 @@ fn step(
         let message = "with until a step asks again and again for one answer: ask where that is, and leave redirects out";
         return Err(at_fault("redirects", message));
     }
-    let redirects = redirects.or(redirects_of_all.filter(|_| asked.is_none())).unwrap_or(0);
+    let of_all_too = redirects_of_all.filter(|_| asked.is_none() && over_ws.is_none());
+    let redirects = redirects.or(of_all_too).unwrap_or(0);
     let Repeat(least, most) = repeat.unwrap_or(Repeat(1, 1));
     let (think_law, measured) = match think.as_ref().or(of_all) {
         None => (Think::NONE, None),
@@ -310,14 +313,31 @@ fn step(
             Capture::parse(&text).map_err(|error| at_fault("capture", &format!("{name}: {error}")))?;
         Ok(Captured { number: paths.lets.kept(&name).unwrap_or_default(), name, capture })
     }))?;
-    let name = format!("{journey}: {}", name.unwrap_or_else(|| format!("step {}", place.number + 1)));
-    let taking = Taking { known, captures, until, redirects: None };
-    let one = One { name: Some(name), url, share: None, inserts: false, json, form, multipart, own, taking };
-    let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
-    if redirects > 0 && request.url.origin.is_ws() {
-        let message =
-            "a message over a WebSocket is never redirected: leave redirects out, here or in the journey";
-        return Err(at_fault("redirects", message));
+    let name = planned.name.take().unwrap_or_else(|| format!("step {}", place.number + 1));
+    let name = format!("{journey}: {name}");
+    let mut taking = Taking { known: so_far.known, captures, until, redirects: None };
+    if let Some(kind) = over_ws {
+        taking.until = sockets::conditions(plan, table, &planned.awaits)?;
+        let around = (so_far.socket.as_ref(), paths.target, paths.lets);
+        let built = sockets::built(plan, table, (kind, planned), taking, name, around, files);
+        if built.is_err() && kind == SocketStep::Connect {
+            // That it is not open is not missed by the next ones, too.
+            so_far.socket = sockets::Opened::at(plan, table, paths.target).or(so_far.socket.take());
+        }
+        let (request, opened) = built?;
+        so_far.socket = opened;
+        return Ok(Step { request, spec, measured });
     }
+    let PlannedStep { url, own, json, form, multipart, .. } = planned;
+    let Some(url) = url else { return Err(wrong(plan, table, "this step has no url")) };
+    let text = &values_of(&table.given, "url")[0];
+    if requests::address(plan, text, url.clone(), paths.target, None)?.parsed(plan)?.origin.is_ws() {
+        let message = "a journey has a WebSocket of its own: a step with connect opens it, and those behind it say message, await \
+                       or close";
+        return Err(plan.error(text, message));
+    }
+    let (name, share) = (Some(name), None);
+    let one = One { name, url, share, inserts: false, json, form, multipart, own, taking };
+    let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
     Ok(Step { request, spec, measured })
 }

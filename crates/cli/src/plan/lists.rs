@@ -40,6 +40,7 @@ pub(super) fn why_not_empty(name: &str) -> Option<&'static str> {
         ONLY => {
             Some("this load would ask for nothing: name its requests, or leave only out if it asks for all")
         }
+        "await" => Some("this step would wait for nothing: say what the message must be like, or \"any\""),
         "until" => {
             Some("this step would wait for nothing: name what its answer must be like, or leave until out")
         }
@@ -56,8 +57,8 @@ pub(crate) struct List {
     pub help: &'static str,
     /// The field that each table has, and what to do where it lacks.
     pub needs: (&'static str, &'static str),
-    /// A field that may stand in its place.
-    pub instead: Option<&'static str>,
+    /// Fields that may stand in its place.
+    pub instead: &'static [&'static str],
     /// So many tables at the most, where there is a limit.
     pub tables_max: Option<usize>,
     /// A list that each of its tables has.
@@ -73,7 +74,7 @@ pub(crate) static LISTS: [List; 5] = [
         one: "load",
         help: "Open loads that are offered at the same time, in the place of the one in [load]",
         needs: ("rate", "give requests per second, such as 100"),
-        instead: Some("trace"),
+        instead: &["trace"],
         tables_max: Some(LOADS_MAX),
         inner: None,
         fields: PlannedLoad::augment_args,
@@ -83,7 +84,7 @@ pub(crate) static LISTS: [List; 5] = [
         one: "request",
         help: "Requests, each with its share of the load, or sent in turn",
         needs: ("url", "give a path, such as \"/cart\""),
-        instead: None,
+        instead: &[],
         tables_max: None,
         inner: None,
         fields: PlannedRequest::augment_args,
@@ -93,7 +94,7 @@ pub(crate) static LISTS: [List; 5] = [
         one: "journey",
         help: "Requests that follow each other, each journey with its share of the load beside the requests",
         needs: (STEPS, "add [[journeys.steps]], each with its url"),
-        instead: None,
+        instead: &[],
         tables_max: Some(JOURNEYS_MAX),
         inner: Some(&STEPS_OF_ONE),
         fields: PlannedJourney::augment_args,
@@ -103,7 +104,7 @@ pub(crate) static LISTS: [List; 5] = [
         one: "setup request",
         help: "Requests before the load, for a token and the like; they enter no figure",
         needs: ("url", "give a path, such as \"/login\""),
-        instead: None,
+        instead: &[],
         tables_max: Some(SETUP_MAX),
         inner: None,
         fields: PlannedSetup::augment_args,
@@ -113,7 +114,7 @@ pub(crate) static LISTS: [List; 5] = [
         one: "stage",
         help: "What `unblink signoff` runs, one after the other",
         needs: ("kind", "give knee, hold, soak, spike or stress"),
-        instead: None,
+        instead: &[],
         tables_max: Some(STAGES_MAX),
         inner: None,
         fields: PlannedStage::augment_args,
@@ -124,8 +125,8 @@ static STEPS_OF_ONE: List = List {
     name: STEPS,
     one: "step",
     help: "Its requests, in order",
-    needs: ("url", "give a path, such as \"/cart\""),
-    instead: None,
+    needs: ("url", "give a path, such as \"/cart\"; or, over a WebSocket, connect, message, await or close"),
+    instead: &["connect", "message", "await", "close"],
     tables_max: Some(STEPS_MAX),
     inner: None,
     fields: PlannedStep::augment_args,

@@ -18,6 +18,7 @@ mod requests;
 mod schema;
 mod search;
 mod setup;
+mod sockets;
 mod source;
 mod stages;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::request::fields::{PlannedRequest, RequestArgs};
 use crate::request::multipart;
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
-use crate::request::url::{Speaks, Url, at};
+use crate::request::url::{Speaks, Url, at, over_ws};
 use crate::request::version::Version;
 use crate::request::{NOWHERE, Parts, Request, Taking};
 use crate::{errors, secrets};
@@ -159,7 +159,7 @@ fn given(url: &str) -> Option<Address<'static>> {
 
 impl Address<'_> {
     /// What is wrong with it may hold a secret that was filled in, so that only what was written is quoted.
-    fn parsed(&self, plan: &PlanFile) -> Result<Url> {
+    pub(super) fn parsed(&self, plan: &PlanFile) -> Result<Url> {
         Url::parse(&self.url).map_err(|error| {
             let said = match self.url == self.shown {
                 true => crate::explain_error(&error),
@@ -173,6 +173,18 @@ impl Address<'_> {
                 None => anyhow!("{said}"),
             }
         })
+    }
+}
+
+impl<'a> Address<'a> {
+    /// Where a connection becomes a WebSocket.
+    pub(super) fn over_ws(self) -> Address<'a> {
+        Address { url: over_ws(&self.url), shown: over_ws(&self.shown), at: self.at }
+    }
+
+    /// As it was written.
+    pub(super) fn shown(self) -> String {
+        self.shown
     }
 }
 
@@ -353,7 +365,7 @@ pub(super) fn built(
 }
 
 /// Where a request of the plan goes: a path to the target. `url` is `text` with its variables filled in.
-fn address<'a>(
+pub(super) fn address<'a>(
     plan: &PlanFile,
     text: &'a Text,
     url: String,

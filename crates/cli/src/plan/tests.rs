@@ -19,6 +19,7 @@ fn sample(field: &Field) -> String {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
+        "await" => "contains=x",
         "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
         | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures"
         | "redirects" | "speed" | "scale" | "loop" => "3",

@@ -11,6 +11,7 @@ pub(crate) mod multipart;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod share;
+pub(crate) mod steps;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
@@ -28,6 +29,7 @@ use fields::{RequestArgs, StreamArg};
 use multipart::Segment;
 use share::Share;
 use std::sync::Arc;
+use steps::SocketStep;
 use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http2::{Scheme, Unrenderable};
@@ -73,6 +75,8 @@ pub(crate) struct Parts {
     pub is_message: bool,
     /// The body is a command, as text, which only Redis takes.
     pub is_command: bool,
+    /// It is a step over the WebSocket of its journey.
+    pub socket: Option<SocketStep>,
     /// The body is SQL, which only PostgreSQL takes.
     pub is_sql: bool,
     /// What an answer must be like.
@@ -180,21 +184,31 @@ impl Parts {
     /// Takes from `all` what it does not say itself. A header of its own wins over one for all, and a condition over one about
     /// the same.
     pub(crate) fn fill(&mut self, all: &Parts) {
+        match self.socket {
+            None => {}
+            // Of a WebSocket, only how it is opened looks like a request.
+            Some(SocketStep::Connect) => return self.fill_headers(all),
+            Some(_) => return,
+        }
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
             (self.body, self.body_form) = (all.body.clone(), all.body_form);
             (self.is_message, self.is_command, self.is_sql) = (all.is_message, all.is_command, all.is_sql);
         }
-        let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-        let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
-        headers.append(&mut self.headers);
-        self.headers = headers;
+        self.fill_headers(all);
         let is_own = |one: &Condition| self.expect.iter().any(|own| own.is_about_the_same(one));
         self.expect = match &self.expect[..] {
             // Of many requests that say nothing, each has the very same.
             [] => all.expect.clone(),
             own => all.expect.iter().filter(|one| !is_own(one)).chain(own).cloned().collect(),
         };
+    }
+
+    fn fill_headers(&mut self, all: &Parts) {
+        let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
+        headers.append(&mut self.headers);
+        self.headers = headers;
     }
 }
 
@@ -214,6 +228,9 @@ impl Request {
     }
 
     pub(crate) fn method(&self) -> &str {
+        if let Some(step) = self.parts.socket {
+            return step.method();
+        }
         match self.url.origin.speaks {
             Speaks::WebSocket => return web_socket::METHOD,
             Speaks::Grpc => return grpc::METHOD,
@@ -281,8 +298,11 @@ impl Request {
 
     /// What is sent, and what stands in its places if it differs from one arrival to the next.
     pub(crate) fn render(&self, version: Version) -> Result<(Rendered, Option<Composition>)> {
-        let headers = self.all_headers();
-        let filled = template::read(&self.url.target, &headers, &self.parts, &self.lets)?;
+        // A message has neither path nor headers: those of its WebSocket are no concern of its.
+        let has_head = matches!(self.parts.socket, None | Some(SocketStep::Connect));
+        let headers = if has_head { self.all_headers() } else { Vec::new() };
+        let target = if has_head { &self.url.target } else { "/" };
+        let filled = template::read(target, &headers, &self.parts, &self.lets)?;
         let builder = RequestBuilder {
             method: self.method(),
             target: &filled.target,
@@ -312,6 +332,12 @@ impl Request {
                     ["message"],
                     "--message is for WebSockets: write ws:// or wss://, or send it as --body"
                 )
+            }
+            Version::Steps if let Some(step) = self.parts.socket => {
+                steps::render(self, step, &builder, &filled)?
+            }
+            Version::Steps => {
+                steps::of_http(render_one(&builder, &filled.body, filled.composition.is_some())?)
             }
             Version::One => Rendered::One(render_one(&builder, &filled.body, filled.composition.is_some())?),
             Version::Two => {

@@ -50,6 +50,14 @@ impl Origin {
         self.speaks == Speaks::WebSocket
     }
 
+    /// The same for a jar of cookies: a WebSocket has those of HTTP (RFC 6265 §5.4 knows no such scheme).
+    pub(crate) fn of_cookies(&self) -> Origin {
+        match self.speaks {
+            Speaks::WebSocket => Origin { speaks: Speaks::Http, ..self.clone() },
+            _ => self.clone(),
+        }
+    }
+
     /// A request is a call.
     pub(crate) fn is_grpc(&self) -> bool {
         self.speaks == Speaks::Grpc
@@ -211,6 +219,14 @@ pub(crate) fn at(base: &str, path: &str) -> String {
     format!("{}{path}", &base[..end])
 }
 
+/// The same where a connection becomes a WebSocket: ws:// for http://, wss:// for https://.
+pub(crate) fn over_ws(url: &str) -> String {
+    match url.strip_prefix("http") {
+        Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => format!("ws{rest}"),
+        _ => url.to_string(),
+    }
+}
+
 /// What to write instead; `shown` is the text as it may be seen.
 fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
     const EXPECTED: &str = "give the URL of what is tested, such as http://127.0.0.1:8080/";
@@ -256,6 +272,8 @@ mod tests {
         assert_eq!(at("http://h:1/base?x", "/cart"), "http://h:1/cart");
         assert_eq!(at("http://h:1", "/cart"), "http://h:1/cart");
         assert_eq!(at("${BASE}", "/cart"), "${BASE}/cart");
+        let urls = ["http://h/c", "https://h/c", "ws://h/c", "${BASE}/c", "httpx://h/c"];
+        assert_eq!(urls.map(over_ws), ["ws://h/c", "wss://h/c", "ws://h/c", "${BASE}/c", "httpx://h/c"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
+use unblink_wire::ws::Ask;
 use unblink_wire::{http1, http2, postgres, redis, ws};
 
 /// `--http`.
@@ -50,6 +51,8 @@ pub(crate) enum Version {
     Grpc,
     /// Of HTTP only the upgrade.
     WebSocket,
+    /// HTTP/1.1, and WebSockets that journeys open.
+    Steps,
     /// None of HTTP.
     Redis,
     Postgres,
@@ -59,7 +62,7 @@ impl Version {
     /// What TLS offers. A server that does not know HTTP/2 chooses the other one, which says more than its refusal.
     pub(crate) fn offers(self) -> Offers<'static> {
         match self {
-            Version::One | Version::WebSocket => &[HTTP_1_1],
+            Version::One | Version::WebSocket | Version::Steps => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
             Version::Redis | Version::Postgres => &[],
         }
@@ -68,7 +71,7 @@ impl Version {
     /// As the document calls it.
     pub(crate) fn protocol(self) -> Protocol {
         match self {
-            Version::One => Protocol::Http11,
+            Version::One | Version::Steps => Protocol::Http11,
             Version::Two => Protocol::Http2,
             Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
@@ -85,6 +88,7 @@ pub(crate) enum Rendered {
     Two(http2::Request),
     Grpc(http2::Request),
     WebSocket(ws::Handshake, ws::Message),
+    Step(Ask),
     Redis(Login, redis::Command),
     Postgres(Account, postgres::Transaction),
 }
@@ -97,6 +101,7 @@ pub(crate) enum Operations {
     Grpc(Vec<http2::Request>),
     /// With how every socket begins; nothing as long as there are no messages.
     WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
+    Steps(Vec<Ask>),
     /// The same with what every connection says first.
     Redis(Option<Login>, Vec<redis::Command>),
     /// The same.
@@ -110,6 +115,7 @@ impl Operations {
             Version::Two => Operations::Two(Vec::new()),
             Version::Grpc => Operations::Grpc(Vec::new()),
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
+            Version::Steps => Operations::Steps(Vec::new()),
             Version::Redis => Operations::Redis(None, Vec::new()),
             Version::Postgres => Operations::Postgres(None, Vec::new()),
         }
@@ -121,6 +127,7 @@ impl Operations {
             Operations::Two(_) => Version::Two,
             Operations::Grpc(_) => Version::Grpc,
             Operations::WebSocket(..) => Version::WebSocket,
+            Operations::Steps(_) => Version::Steps,
             Operations::Redis(..) => Version::Redis,
             Operations::Postgres(..) => Version::Postgres,
         }
@@ -131,6 +138,7 @@ impl Operations {
             Operations::One(all) => all.len(),
             Operations::Two(all) | Operations::Grpc(all) => all.len(),
             Operations::WebSocket(_, all) => all.len(),
+            Operations::Steps(all) => all.len(),
             Operations::Redis(_, all) => all.len(),
             Operations::Postgres(_, all) => all.len(),
         }
@@ -160,6 +168,7 @@ impl Operations {
                 }
                 all.push(command);
             }
+            (Operations::Steps(all), Rendered::Step(step)) => all.push(step),
             (Operations::Postgres(known, all), Rendered::Postgres(account, transaction)) => {
                 if known.get_or_insert_with(|| account.clone()) != &account {
                     bail!(

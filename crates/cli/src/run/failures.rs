@@ -7,7 +7,7 @@ use crate::observe::{End, Observer};
 use crate::output;
 use crate::request::version::{Operations, Version};
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, captures, drawn, expected};
+use crate::shown::{self, captures, drawn, expected, expected_of_message};
 use anyhow::Result;
 use std::collections::HashMap;
 use std::path::Path;
@@ -109,7 +109,9 @@ impl Showing {
             };
             shown::answer(head, body, echo.body_bytes, &mut known)
         });
-        let mut expected = answer.as_ref().map(|echo| conditions(expect, echo, codes)).unwrap_or_default();
+        let is_message = self.other == Some(Version::WebSocket);
+        let mut expected =
+            answer.as_ref().map(|echo| conditions(expect, echo, (codes, is_message))).unwrap_or_default();
         for found in expected.iter_mut().filter_map(|condition| condition.found.as_mut()) {
             *found = known.masked(found);
         }
@@ -186,7 +188,11 @@ fn why_left_out(expect: &Expect, echo: &Echo) -> Option<&'static str> {
 }
 
 /// Each condition on the answer, and whether it holds. `codes` are those of the protocol, where they have names.
-fn conditions(expect: &Expect, echo: &Echo, codes: Option<&NamedCodes>) -> Vec<TriedCondition> {
+fn conditions(
+    expect: &Expect,
+    echo: &Echo,
+    (codes, is_message): (Option<&NamedCodes>, bool),
+) -> Vec<TriedCondition> {
     let Echo { status, head, body, body_bytes } = echo.clone();
     let tried = Tried {
         sent: Vec::new(),
@@ -198,7 +204,10 @@ fn conditions(expect: &Expect, echo: &Echo, codes: Option<&NamedCodes>) -> Vec<T
         then: Then::Done,
         result: Err(PreflightError::Answer { answer: String::new(), reason: String::new() }),
     };
-    let mut all = expected(expect, &tried, codes);
+    let mut all = match is_message {
+        true => expected_of_message(expect, &tried),
+        false => expected(expect, &tried, codes),
+    };
     if !is_all_kept(echo) {
         // The run had more of it than there is now.
         let untold = all.iter_mut().filter(|condition| condition.holds.is_none());
@@ -254,7 +263,9 @@ mod tests {
     fn codes_with_names_are_told_by_them_and_the_first_is_whole() {
         let names = ["ok", "nil", "ERR"].map(String::from).to_vec();
         let codes = NamedCodes { protocol: "redis".into(), names, successes: 2 };
-        let of = |status| conditions(&Expect::new(&[]), &Echo { status, ..Echo::default() }, Some(&codes));
+        let of = |status| {
+            conditions(&Expect::new(&[]), &Echo { status, ..Echo::default() }, (Some(&codes), false))
+        };
         for (status, holds) in
             [(Some(0), Some(true)), (Some(1), Some(true)), (Some(2), Some(false)), (None, None)]
         {

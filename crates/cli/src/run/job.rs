@@ -25,7 +25,7 @@ use unblink_wire::http2::{self, Http2};
 use unblink_wire::postgres::{self, Postgres};
 use unblink_wire::protocol::{Codes, Protocol};
 use unblink_wire::redis::{self, Greeting, Redis, User};
-use unblink_wire::ws::{self, Ws};
+use unblink_wire::ws::{self, StepSettings, Steps, Ws};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
 use unblink_workload::script::Script;
@@ -46,6 +46,7 @@ pub(crate) enum AnyJob {
     Two(Job<Http2>),
     Grpc(Job<Grpc>),
     WebSocket(Job<Ws>),
+    Steps(Job<Steps>),
     Redis(Job<Redis>),
     Postgres(Job<Postgres>),
 }
@@ -58,6 +59,7 @@ macro_rules! of_any {
             AnyJob::Two($job) => $what,
             AnyJob::Grpc($job) => $what,
             AnyJob::WebSocket($job) => $what,
+            AnyJob::Steps($job) => $what,
             AnyJob::Redis($job) => $what,
             AnyJob::Postgres($job) => $what,
         }
@@ -81,6 +83,10 @@ impl AnyJob {
                     is_binary: *message_type == Some(MessageType::Binary),
                 };
                 AnyJob::WebSocket(job(whole, messages, settings, args))
+            }
+            Operations::Steps(steps) => {
+                let is_binary = args.web_socket.message_type == Some(MessageType::Binary);
+                AnyJob::Steps(job(whole, steps, StepSettings { limits, is_binary }, args))
             }
             Operations::Redis(login, commands) => {
                 let Login { user, database } = login.expect("a run has a request");
@@ -124,6 +130,7 @@ impl AnyJob {
             AnyJob::Two(_)
             | AnyJob::Grpc(_)
             | AnyJob::WebSocket(_)
+            | AnyJob::Steps(_)
             | AnyJob::Redis(_)
             | AnyJob::Postgres(_) => None,
         }
@@ -140,7 +147,7 @@ impl AnyJob {
     /// As the document calls it.
     pub(crate) fn protocol(&self) -> document::Protocol {
         match self {
-            AnyJob::One(_) => document::Protocol::Http11,
+            AnyJob::One(_) | AnyJob::Steps(_) => document::Protocol::Http11,
             AnyJob::Two(_) => document::Protocol::Http2,
             AnyJob::Grpc(_) => document::Protocol::Grpc,
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
@@ -171,6 +178,7 @@ impl AnyJob {
             AnyJob::Two(_) => Http2::VIOLATIONS,
             AnyJob::Grpc(_) => Grpc::VIOLATIONS,
             AnyJob::WebSocket(_) => Ws::VIOLATIONS,
+            AnyJob::Steps(_) => Steps::VIOLATIONS,
             AnyJob::Redis(_) => Redis::VIOLATIONS,
             AnyJob::Postgres(_) => Postgres::VIOLATIONS,
         }
@@ -183,6 +191,7 @@ impl AnyJob {
             AnyJob::Two(_) => codes_of::<Http2>(),
             AnyJob::Grpc(_) => codes_of::<Grpc>(),
             AnyJob::WebSocket(_) => codes_of::<Ws>(),
+            AnyJob::Steps(_) => codes_of::<Steps>(),
             AnyJob::Redis(_) => codes_of::<Redis>(),
             AnyJob::Postgres(_) => codes_of::<Postgres>(),
         };
@@ -194,7 +203,11 @@ impl AnyJob {
     /// Streams of HTTP/2 on a connection, as asked for.
     pub(super) fn streams(&self) -> Option<u32> {
         match self {
-            AnyJob::One(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) | AnyJob::Postgres(_) => None,
+            AnyJob::One(_)
+            | AnyJob::WebSocket(_)
+            | AnyJob::Steps(_)
+            | AnyJob::Redis(_)
+            | AnyJob::Postgres(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
             AnyJob::Grpc(job) => Some(job.settings.streams),
         }
@@ -278,8 +291,9 @@ mod tests {
         };
         let of_redis = Redis::VIOLATIONS.len() + names(Redis::CODES);
         let of_postgres = Postgres::VIOLATIONS.len() + names(Postgres::CODES);
-        let of_http = [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len(), Ws::VIOLATIONS.len()];
-        for kinds in of_http.into_iter().chain([of_redis, of_postgres]) {
+        let of_http = [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len()];
+        let of_ws = [Ws::VIOLATIONS.len(), Steps::VIOLATIONS.len()];
+        for kinds in of_http.into_iter().chain(of_ws).chain([of_redis, of_postgres]) {
             let last = FailureKind::protocol(kinds - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }

@@ -17,6 +17,7 @@ mod redirected;
 mod redis;
 pub(crate) mod requests;
 pub(crate) mod setup;
+mod sockets;
 mod target_file;
 mod version;
 mod watch;

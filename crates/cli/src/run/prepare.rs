@@ -257,7 +257,9 @@ fn core_plan(
             ),
             ..share::mix(requests.weights.as_deref(), args.target.order, args.load.seed)
         },
-        origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
+        origins: Origins::new(&requests.origin_of)
+            .expect("no more origins than a run may have")
+            .with_sockets(&requests.sockets),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {

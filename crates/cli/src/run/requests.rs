@@ -1,7 +1,7 @@
 //! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
 //! as far as it lists them.
 
-use super::{redirected, target_file};
+use super::{redirected, sockets, target_file};
 use crate::args::run::RunArgs;
 use crate::errors::refused;
 use crate::journey::Journey;
@@ -16,10 +16,10 @@ use crate::script::Source;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
-use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::origins::{ORIGINS_MAX, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expect, Expects, Reader};
@@ -45,6 +45,8 @@ pub(crate) struct Requests {
     expects: Conditions,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
+    /// For each how it uses the WebSocket of its journey.
+    pub sockets: Vec<SocketUse>,
     /// How many of them stand alone; the others are steps of journeys, and what follows redirects.
     pub plain: usize,
     /// For each step the names of the requests that may follow its redirects; they come behind all steps.
@@ -71,7 +73,10 @@ impl Requests {
         let named =
             self.targets.iter().take(apart).zip(&self.origin_of).map(|(target, &origin)| OperationPlan {
                 name: target.name.clone(),
-                protocol: self.operations.version().protocol(),
+                protocol: match self.origins[usize::from(origin)].is_ws() {
+                    true => Protocol::WebSocket,
+                    false => self.operations.version().protocol(),
+                },
                 origin: (self.origins.len() > 1).then_some(origin),
                 share: None,
             });
@@ -124,6 +129,7 @@ impl Gathering {
             lets: Arc::default(),
             expects: Conditions::default(),
             idempotent: Vec::new(),
+            sockets: Vec::new(),
             plain: 0,
             redirected: Vec::new(),
             weights: None,
@@ -169,6 +175,7 @@ impl Gathering {
         found.expects.add(&request.parts.expect, &request.parts.taking, reader);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(is_idempotent);
+        found.sockets.push(request.parts.socket.map_or(SocketUse::None, |step| step.socket_use()));
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
                 target.name = self.names.told_apart(target.name, &request.asked());
@@ -197,9 +204,11 @@ impl Gathering {
             self.add_whole(request.clone())?;
             steps.push((journey, step.spec.redirects.max > 0, request));
         }
-        let Some(found) = &self.found else { return Ok(()) };
-        let origins = found.origins.clone();
+        let Some(found) = &mut self.found else { return Ok(()) };
+        // Where a WebSocket is, nothing is redirected to.
+        let origins: Vec<Origin> = found.origins.iter().filter(|origin| !origin.is_ws()).cloned().collect();
         let first_step = found.operations.len() - steps.len();
+        sockets::look_ahead(&mut found.operations, journeys, first_step as u32);
         for (number, (journey, is_followed, request)) in steps.into_iter().enumerate() {
             let mut names = Vec::new();
             if is_followed {

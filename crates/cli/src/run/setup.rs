@@ -63,7 +63,11 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let setup = match job {
         AnyJob::One(job) => AnySetup::One(Setup { job, captures, every, globals, timeout }),
         AnyJob::Two(job) => AnySetup::Two(Setup { job, captures, every, globals, timeout }),
-        AnyJob::Grpc(_) | AnyJob::WebSocket(_) | AnyJob::Redis(_) | AnyJob::Postgres(_) => {
+        AnyJob::Grpc(_)
+        | AnyJob::WebSocket(_)
+        | AnyJob::Steps(_)
+        | AnyJob::Redis(_)
+        | AnyJob::Postgres(_) => {
             refuse!(["url"], "[[setup]] asks in HTTP alone")
         }
     };

@@ -8,6 +8,7 @@ use crate::args::target::TargetArgs;
 use crate::args::web_socket::MatchArg;
 use crate::errors::refuse;
 use crate::guard::Guard;
+use crate::journey;
 use crate::output;
 use crate::request::url::Speaks;
 use crate::request::version::{HttpArg, Version};
@@ -74,11 +75,11 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(R
 
 /// Flags that are for WebSockets or for HTTP, and what WebSockets can't do.
 pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
-    if args.beside().any(|request| request.url.origin.is_ws()) {
-        refuse!(
-            ["url"],
-            "a step of a journey or of [[setup]] can't go over a WebSocket: only [[requests]] can"
-        );
+    if args.setup.iter().any(|one| one.request.url.origin.is_ws()) {
+        refuse!(["url"], "[[setup]] can't ask over a WebSocket: only [[requests]] and steps of journeys can");
+    }
+    if journey::requests(&args.journeys).any(|one| one.parts.socket.is_some()) {
+        return check_steps(args);
     }
     let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
     if !is_ws && let Some(flag) = args.target.web_socket.given() {
@@ -109,6 +110,38 @@ pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
         for request in &args.requests {
             check_named(request, &args.target, text)?;
         }
+    }
+    Ok(())
+}
+
+/// What can't stand beside steps over WebSockets.
+fn check_steps(args: &RunArgs) -> Result<()> {
+    if args.target.http != HttpArg::One || args.target.streams.is_some() {
+        refuse!(
+            ["http", "streams"],
+            "steps of its journeys go over WebSockets, and the others in HTTP/1.1 beside them: leave --http and --streams out"
+        );
+    }
+    if args.requests.iter().any(|request| request.url.origin.speaks != Speaks::Http) {
+        refuse!(
+            ["url"],
+            "steps of its journeys go over WebSockets, beside which requests go in HTTP/1.1 alone: put others into a run of their own"
+        );
+    }
+    if args.target.script.script.is_some() {
+        refuse!(["script"], "--script makes the requests, and this plan has journeys: leave one of both out");
+    }
+    if args.target.web_socket.matching.is_some() {
+        refuse!(
+            ["match"],
+            "--match is for messages that stand alone; a step says by await which message it waits for: leave it out"
+        );
+    }
+    if args.target.web_socket.depth.is_some() {
+        refuse!(
+            ["depth"],
+            "--depth is for messages that stand alone; a journey takes one step after the other: leave it out"
+        );
     }
     Ok(())
 }

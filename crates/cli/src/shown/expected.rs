@@ -49,6 +49,19 @@ pub(crate) fn expected(expect: &Expect, tried: &Tried, codes: Option<&NamedCodes
     all
 }
 
+/// The same of messages over a WebSocket, which have no status: that one came is what is asked of it at the least.
+pub(crate) fn expected_of_message(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
+    let mut all = expected(expect, tried, None);
+    if let Some(first) = all.first_mut().filter(|_| expect.statuses.is_empty() && expect.codes.is_empty()) {
+        *first = TriedCondition {
+            condition: "a message answers it".into(),
+            holds: tried.reply.map(|_| true),
+            found: None,
+        };
+    }
+    all
+}
+
 fn is_of_body(condition: &Condition) -> bool {
     matches!(condition, Condition::Contains(_) | Condition::Regex(_) | Condition::Json(..))
 }

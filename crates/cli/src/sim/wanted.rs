@@ -28,6 +28,12 @@ impl Wanted {
         if journeys.is_empty() {
             return Ok(Wanted::default());
         }
+        if journey::requests(journeys).any(|step| step.parts.socket.is_some()) {
+            refuse!(
+                ["connect", "message", "await", "close"],
+                "a simulated server answers requests, and knows no messages that come by themselves: leave steps over a WebSocket out"
+            );
+        }
         let steps = journey::requests(journeys);
         let shares = requests.iter().map(|request| request.share);
         let shares: Vec<Option<Share>> = shares.chain(journeys.iter().map(|journey| journey.share)).collect();

@@ -29,6 +29,13 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
             "--arrival: a script makes the requests one after the other: leave it out to see the first of them"
         );
     }
+    if crate::journey::requests(&args.run.journeys).any(|step| step.parts.socket.is_some()) {
+        refuse!(
+            ["connect"],
+            "try sends each request on a connection of its own, and steps over a WebSocket need the one that a step before them \
+             has opened: send a few journeys with run -n instead"
+        );
+    }
     let prepared = prepare(&args.run)?;
     let (all, left_out) = match args.arrival {
         Some(number) => (vec![which::of_arrival(prepared.job.plan(), number)?], 0),

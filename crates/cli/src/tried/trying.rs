@@ -5,7 +5,7 @@ use crate::run::Prepared;
 use crate::run::preflight::told_if_slow;
 use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, awaited, captures, drawn, expected};
+use crate::shown::{self, awaited, captures, drawn, expected, expected_of_message};
 use std::time::Duration;
 use unblink_artifact::document::{Protocol, Scheme};
 use unblink_artifact::tried::{TriedMessage, TriedOutcome, TriedRequest};
@@ -293,7 +293,10 @@ impl Trying<'_> {
             sent: Some(sent),
             answer,
             took_ns: Some(tried.took.0),
-            expected: expected(expect, tried, codes.as_ref()),
+            expected: match is_of_load && self.sent.job.protocol() == Protocol::WebSocket {
+                true => expected_of_message(expect, tried),
+                false => expected(expect, tried, codes.as_ref()),
+            },
             captures: Vec::new(),
         }
     }

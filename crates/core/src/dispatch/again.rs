@@ -10,6 +10,7 @@ use super::{Actions, Dispatch, Policy, Retry, TIMEOUTS_PER_CALL_MAX};
 use crate::arrival::Arrival;
 use crate::code::Code;
 use crate::load::Load;
+use crate::origins::SocketUse;
 use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
@@ -78,7 +79,13 @@ impl Retrying {
         let retry = policy.retry.clone()?;
         let lines = policy.origins.count() * if policy.own.is_some() { 2 } else { 1 };
         Some(Retrying {
-            may_repeat: policy.idempotent.iter().map(|&idempotent| idempotent || retry.is_unsafe).collect(),
+            // A connection of a journey's own is what the steps before have made of it: none can be tried again.
+            may_repeat: (0..)
+                .zip(&policy.idempotent)
+                .map(|(operation, &idempotent)| {
+                    (idempotent || retry.is_unsafe) && policy.origins.socket_use(operation) == SocketUse::None
+                })
+                .collect(),
             ahead: BinaryHeap::with_capacity(WAITING_MAX),
             ready: (0..lines).map(|_| VecDeque::with_capacity(WAITING_MAX)).collect(),
             waiting: 0,

@@ -11,6 +11,7 @@ use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use own::OwnConnections;
 pub(super) use own::Whose;
+use std::num::NonZeroU16;
 
 /// The initial limit on connects in progress at once. A flood of them overflows the target's queue, and a dropped SYN
 /// costs a second. Each success allows one more, so a distant or slow target does not limit the load.
@@ -55,11 +56,13 @@ pub(super) struct Connection {
     /// How many of these were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
+    /// In a lane of WebSockets: the place of the journey that it belongs to.
+    pub(super) owner: Option<NonZeroU16>,
 }
 
 impl Connection {
     #[inline]
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.flights.len < self.room
     }
 
@@ -76,6 +79,8 @@ pub(super) struct Connections {
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
+    /// Whether each is the WebSocket of a journey.
+    are_sockets: bool,
     /// The most requests that one connection takes at once.
     places: u32,
     pub(super) open: u32,
@@ -113,7 +118,9 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(policy: &Policy, origin: u8) -> Connections {
+        let are_sockets = policy.origins.is_of_sockets(usize::from(origin));
         let (max, owed, grows) = match policy.pool {
+            Pool::Auto { max } | Pool::Fixed { n: max } if are_sockets => (max, 0, false),
             Pool::Auto { max } => (max, 0, true),
             // Connections of journeys are opened when they are needed, and they need places that others would have
             // taken.
@@ -125,6 +132,7 @@ impl Connections {
             conns: Arena::new(max as usize),
             max,
             grows,
+            are_sockets,
             places: policy.room.places,
             open: 0,
             open_peak: 0,
@@ -134,7 +142,7 @@ impl Connections {
             roomy: 0,
             room_from: Instant(0),
             owed,
-            age_max: policy.connection_age,
+            age_max: policy.connection_age.filter(|_| !are_sockets),
             by_age: List::EMPTY,
             share: policy.share,
             has_started: false,
@@ -197,7 +205,7 @@ impl Connections {
         Some(self.with_room[self.least].head)
     }
 
-    pub(super) fn begin_opening(&mut self, whose: Whose, now: Instant) -> ConnId {
+    pub(super) fn begin_opening(&mut self, whose: Whose, owner: Option<NonZeroU16>, now: Instant) -> ConnId {
         let is_owed = whose == Whose::Everybody && self.owed > 0 && now >= self.owed_from;
         self.owed -= u32::from(is_owed);
         self.own.opening += u32::from(whose != Whose::Everybody);
@@ -216,6 +224,7 @@ impl Connections {
             flights: List::EMPTY,
             abandoned: 0,
             carried: Carried::default(),
+            owner,
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
@@ -417,8 +426,8 @@ impl Connections {
         // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
         // connection each is never short of them.
         let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
-        let is_full = at_limit && self.roomy == 0 && !all_served;
-        self.fullness.note(now, self.open >= self.max, is_full);
+        let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
+        self.fullness.note(now, self.open >= self.max, at_limit && is_short);
     }
 
     /// What all connections that were ever open have carried.

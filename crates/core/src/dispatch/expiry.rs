@@ -31,6 +31,9 @@ impl<L: Load> Dispatch<L> {
         out: &mut Actions,
         rec: &mut Recorder,
     ) {
+        if self.lanes[origin].sockets.is_some() {
+            return self.expire_sockets(origin, now, out, rec);
+        }
         let connections = &mut self.lanes[origin].connections;
         for _ in 0..TIMEOUTS_PER_CALL_MAX {
             let timeout = self.policy.timeout;

@@ -238,7 +238,7 @@ impl<L: Load> Dispatch<L> {
             let again = conn.reused && idempotent && died && !closing.answered;
             self.send_again_or_fail(flight, slot, closing.kind, again, now, rec);
         }
-        self.lanes[origin].connections.end(slot, now);
+        self.end_connection(origin, slot, Some(closing.kind), now);
     }
 
     /// The flight has taken too long. Its connection goes on if the request can be cancelled, or if another request
@@ -409,7 +409,7 @@ impl<L: Load> Dispatch<L> {
                 false => counts.closed_by_target += 1,
             }
             out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
-            connections.end(slot, now);
+            self.end_connection(origin, slot, None, now);
         } else if conn.abandoned > 0 && conn.is_stuck() && !self.policy.room.cancels {
             rec.connections(origin).closed_on_timeout += 1;
             self.abort(origin, slot, now, out);
@@ -423,6 +423,6 @@ impl<L: Load> Dispatch<L> {
         }
         let connections = &mut self.lanes[origin].connections;
         out.push(Action::Close(connections.id(slot), CloseKind::Abort));
-        connections.end(slot, now);
+        self.end_connection(origin, slot, None, now);
     }
 }

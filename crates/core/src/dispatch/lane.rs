@@ -5,6 +5,7 @@ use super::arena::List;
 use super::connections::Connections;
 use super::overslept::Oversleep;
 use super::own::OwnLine;
+use super::sockets::Sockets;
 use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -40,6 +41,8 @@ pub(super) struct Lane {
     pub(super) woke_for_due: bool,
     /// Since when something could have been sent or opened but was left for the next turn.
     pub(super) behind_since: Option<Instant>,
+    /// What journeys hold here, if its connections are theirs.
+    pub(super) sockets: Option<Box<Sockets>>,
 }
 
 impl Lane {
@@ -50,11 +53,15 @@ impl Lane {
             in_flight: [List::EMPTY; LISTS_MAX],
             rounds,
             lists: rounds + usize::from(policy.own.is_some()),
-            own: policy.own.map(|own| Box::new(OwnLine::new(own.under_way_max))),
+            own: policy
+                .own
+                .filter(|_| !policy.origins.is_of_sockets(origin))
+                .map(|own| Box::new(OwnLine::new(own.under_way_max))),
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             oversleep: Oversleep::default(),
             woke_for_due: true,
             behind_since: None,
+            sockets: policy.origins.is_of_sockets(origin).then(Box::default),
         }
     }
 
@@ -85,6 +92,9 @@ impl Lane {
     /// again. True if connections are to be opened.
     #[inline(always)] // after each event
     pub(super) fn look_at(&mut self, due: u64, again: u64, now: Instant) -> bool {
+        if let Some(sockets) = &self.sockets {
+            return self.look_at_sockets(sockets.to_open(), due, now);
+        }
         let waiting = due + again + self.resend.len() as u64;
         if waiting == 0 && self.connections.owed == 0 {
             self.connections.note_fullness(now, 0);
@@ -96,6 +106,16 @@ impl Lane {
         let wants_to_open = self.connections.want_more(waiting, now);
         self.connections.note_fullness(now, waiting);
         let is_behind = wants_to_open || (self.connections.have_room() && waiting > 0);
+        self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
+        wants_to_open
+    }
+    /// The same where connections belong to journeys, of which so many wait for one to be opened.
+    #[inline(never)]
+    fn look_at_sockets(&mut self, to_open: u64, due: u64, now: Instant) -> bool {
+        self.woke_for_due = true;
+        let wants_to_open = to_open > 0 && self.connections.can_open();
+        self.connections.note_fullness(now, to_open);
+        let is_behind = wants_to_open || due > 0;
         self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
         wants_to_open
     }

@@ -27,7 +27,9 @@ mod opening;
 mod overslept;
 mod own;
 mod retry;
+mod sockets;
 mod spread;
+mod taking;
 mod waiting;
 mod wake;
 
@@ -42,11 +44,10 @@ use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
-use again::{Again, Retrying};
+use again::Retrying;
 use arena::Arena;
 use landing::Bound;
 use lane::Lane;
-use overslept::OVERSLEPT_FROM;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;
@@ -84,6 +85,8 @@ pub struct Dispatch<L> {
     retrying: Option<Box<Retrying>>,
     /// Answers since the last tick.
     answers: usize,
+    /// Journeys may have connections that are closed when they end.
+    closes_left: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -100,6 +103,7 @@ impl<L: Load> Dispatch<L> {
             flights: Arena::new(policy.flights_reserved()),
             retrying: Retrying::new(&policy).map(Box::new),
             answers: 0,
+            closes_left: policy.own.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -181,7 +185,7 @@ impl<L: Load> Dispatch<L> {
         self.more_to_do = false;
         match event {
             Event::Tick => self.tick(now, out, rec),
-            Event::Connected(id, times) => self.connected(*id, *times, now, rec),
+            Event::Connected(id, times) => self.connected(*id, *times, now, out, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
             Event::Sent(_) | Event::Heard(..) => {}
             Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
@@ -206,6 +210,8 @@ impl<L: Load> Dispatch<L> {
                 self.more_to_do |= self.look_at_own(origin, now);
             }
         }
+        // Some are left over, or have ended only while this turn sent.
+        self.more_to_do |= self.closes_left && self.has_left();
         rec.look_at_absences(now);
     }
 
@@ -220,7 +226,7 @@ impl<L: Load> Dispatch<L> {
             load.finish(now, rec);
         }
         for origin in 0..self.lanes.len() {
-            while let Some(flight) = self.take_waiting(origin) {
+            while let Some(flight) = self.take_socket(origin).or_else(|| self.take_waiting(origin)) {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
@@ -232,7 +238,9 @@ impl<L: Load> Dispatch<L> {
         while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
             self.end_unanswered(&flight, 0, None, now, rec);
         }
-        while self.policy.own.is_some() && !self.close_left(now, out, rec) {}
+        while self.has_left() {
+            self.close_left(now, out, rec);
+        }
         self.finished = true;
     }
 
@@ -266,6 +274,9 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
+        if self.closes_left {
+            self.close_left(now, out, rec);
+        }
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
         self.take_note_of_due(until, now, rec);
         if let Some(retrying) = &mut self.retrying {
@@ -275,7 +286,7 @@ impl<L: Load> Dispatch<L> {
                 origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
             });
         }
-        let is_own = self.policy.own.is_some() && self.close_left(now, out, rec);
+        let is_own = self.policy.own.is_some();
         let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
             let before = sends;
@@ -311,6 +322,9 @@ impl<L: Load> Dispatch<L> {
     ) -> bool {
         let blocked_until = &mut self.lanes[origin].connections.blocked_until;
         *blocked_until = blocked_until.filter(|&until| now < until);
+        if self.lanes[origin].sockets.is_some() {
+            return self.pump_sockets(origin, sends, now, out, rec);
+        }
         while self.waiting(origin) > 0 {
             let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
             if *sends == SENDS_PER_CALL_MAX {
@@ -336,10 +350,12 @@ impl<L: Load> Dispatch<L> {
 
     #[inline]
     fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let connections = &self.lanes[origin].connections;
+        let Lane { connections, sockets, .. } = &self.lanes[origin];
+        let since = connections.at(conn).since;
         // Any connection with room would have done. So only the time in which none had room counts as waiting for a
-        // connection. For an attempt after the first, the time before that attempt was ready does not count either.
-        let ready = connections.at(conn).since.min(connections.room_from);
+        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
+        // a journey's WebSocket, no other connection would have done.
+        let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
         // Time in which the plan held the arrival back was not spent waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
@@ -355,79 +371,5 @@ impl<L: Load> Dispatch<L> {
     /// The number of lines of arrivals in the load.
     fn lines(&self) -> usize {
         self.lanes.len() * if self.policy.own.is_some() { 3 } else { 1 }
-    }
-
-    #[inline]
-    fn waiting(&self, origin: usize) -> u64 {
-        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-        let resend = self.lanes[origin].resend.len() as u64;
-        resend + again + self.load.as_ref().map_or(0, |load| load.waiting(origin))
-    }
-
-    /// The next flight to send: second sends first, then the one that could be sent first, a further attempt or an
-    /// arrival.
-    #[inline(always)] // into the loop that sends: a flight is large
-    fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
-        if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
-            && let Some(flight) = self.take_before_head(origin)
-        {
-            return Some(flight);
-        }
-        self.take_head(origin)
-    }
-
-    /// A second send or a further attempt that goes before the first waiting arrival.
-    #[inline(never)]
-    fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
-        if let Some(flight) = self.lanes[origin].resend.pop_front() {
-            return Some(flight);
-        }
-        let again = self.first_ready(origin)?;
-        let head = self.load.as_ref().and_then(|load| load.head(origin));
-        if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
-    }
-
-    /// The attempt after the first that may be sent to `origin` and has waited longest.
-    fn first_ready(&self, origin: usize) -> Option<&Again> {
-        self.retrying.as_ref()?.first_ready(origin)
-    }
-
-    fn take_again(&mut self, origin: usize) -> Option<Flight> {
-        self.retrying.as_mut()?.pop_ready(origin)
-    }
-
-    #[inline(always)]
-    fn take_head(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.head(origin)?;
-        load.pop(origin);
-        if let Some(retrying) = &mut self.retrying {
-            retrying.begins();
-        }
-        Some(self.flight_of(arrival, origin))
-    }
-
-    /// Takes the oldest arrival, which will not be sent.
-    fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.oldest(origin)?;
-        load.pop_oldest(origin);
-        Some(self.flight_of(arrival, origin))
-    }
-
-    #[inline]
-    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
-        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
-        let lane = &mut self.lanes[origin];
-        let noticed = lane.oversleep.noticed(&arrival);
-        Flight {
-            arrival,
-            noticed,
-            held_until,
-            // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: lane.connections.fullness.was_full_at(noticed)
-                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
-            ..Flight::default()
-        }
     }
 }

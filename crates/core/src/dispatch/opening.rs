@@ -11,11 +11,19 @@ use crate::time::{Instant, Nanos};
 const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 impl<L: Load> Dispatch<L> {
-    pub(super) fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
+    pub(super) fn connected(
+        &mut self,
+        id: ConnId,
+        times: ConnectTimes,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
         let connections = &mut self.lane(id).connections;
         let Some(slot) = connections.resolve(id) else { return };
         connections.opened(slot, now);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
+        self.socket_opened(usize::from(id.origin), slot, now, out, rec);
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
@@ -23,6 +31,7 @@ impl<L: Load> Dispatch<L> {
         let connections = &mut self.lanes[origin].connections;
         let Some(slot) = connections.resolve(id) else { return };
         let (was_owed, whose) = (connections.at(slot).is_owed, connections.at(slot).whose);
+        let owner = connections.at(slot).owner;
         connections.give_up_opening(slot, now);
         let local = kind.is_local();
         let counts = &mut rec.connections(origin);
@@ -32,10 +41,16 @@ impl<L: Load> Dispatch<L> {
         if kind == FailureKind::CONNECT_TIMEOUT {
             connections.slow_down_opening();
         }
-        if local && connections.total() > 0 {
-            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
-            // and another attempt is made a little later.
+        // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit, and another attempt is made
+        // a little later.
+        let waits = local && connections.total() > 0;
+        if waits {
             connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
+        }
+        if let Some(owner) = owner {
+            return self.socket_not_opened(origin, owner, (!waits).then_some(kind), now, rec);
+        }
+        if waits {
             return;
         }
         if was_owed && connections.total() > 0 {
@@ -70,6 +85,11 @@ impl<L: Load> Dispatch<L> {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
             let Some((origin, whose)) = self.lane_to_open(now) else { return };
+            if self.lanes[origin].sockets.is_some() {
+                self.open_socket(origin, now, out, rec);
+                self.first_to_open = self.lane_after(origin);
+                continue;
+            }
             let connections = &mut self.lanes[origin].connections;
             if let Some(idle) = connections.idle_to_swap().filter(|_| whose != Whose::Everybody) {
                 rec.connections(origin).closed_unneeded += 1;
@@ -77,7 +97,7 @@ impl<L: Load> Dispatch<L> {
                 connections.end(idle, now);
             }
             rec.connections(origin).attempted += 1;
-            out.push(Action::Open(connections.begin_opening(whose, now)));
+            out.push(Action::Open(connections.begin_opening(whose, None, now)));
             self.first_to_open = self.lane_after(origin);
         }
     }

@@ -71,18 +71,25 @@ impl<L: Load> Dispatch<L> {
         own.resend.len() as u64 + again + due + self.waiting_for_own(origin)
     }
 
-    /// Closes the connections of journeys that have ended. Returns false if some are left for the next call.
-    pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) -> bool {
+    /// Closes the connections of journeys that have ended, as many as one call may.
+    pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         for _ in 0..LEFT_PER_CALL_MAX {
-            let Some(journey) = self.load.as_mut().and_then(Load::take_left) else { return true };
+            let Some(journey) = self.load.as_mut().and_then(|load| load.take_left(now)) else { return };
             for origin in 0..self.lanes.len() {
+                self.close_socket(origin, journey, now, out);
+                if self.lanes[origin].own.is_none() {
+                    continue;
+                }
                 let Some(conn) = self.lanes[origin].connections.left_by(journey) else { continue };
                 rec.connections(origin).closed_with_journey += 1;
                 self.close_own(origin, conn, now, out);
             }
         }
-        self.more_to_do = true;
-        false
+    }
+
+    /// Whether there are journeys that have ended and whose connections are to be closed.
+    pub(super) fn has_left(&self) -> bool {
+        self.load.as_ref().is_some_and(Load::has_left)
     }
 
     fn close_own(&mut self, origin: usize, conn: u32, now: Instant, out: &mut Actions) {
@@ -254,6 +261,9 @@ impl<L: Load> Dispatch<L> {
     /// For whom the next connection should be opened, if for anybody.
     pub(super) fn to_open_for(&self, origin: usize, now: Instant) -> Option<Whose> {
         let connections = &self.lanes[origin].connections;
+        if let Some(sockets) = &self.lanes[origin].sockets {
+            return (sockets.to_open() > 0 && connections.can_open()).then_some(Whose::Everybody);
+        }
         let waiting = self.waiting(origin);
         let for_all = connections.want_more(waiting, now);
         if self.lanes[origin].own.is_none() {

@@ -21,9 +21,10 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
         }
-        for Lane { resend, own, .. } in &self.lanes {
+        for Lane { resend, own, sockets, .. } in &self.lanes {
             let age = |place: u64| now.since(resend[place as usize].arrival.intended);
             ages.add_in_order(resend.len() as u64, age);
+            sockets.iter().for_each(|sockets| sockets.add_ages(now, ages));
             let lines = own.iter().flat_map(|own| [&own.resend, &own.waiting]);
             for line in lines {
                 ages.add_in_order(line.len() as u64, |place| {
@@ -90,7 +91,8 @@ impl<L: Load> Dispatch<L> {
         let again = self.retrying.iter().flat_map(|retrying| retrying.all());
         let own = self.lanes.iter().flat_map(|lane| &lane.own);
         let own = own.flat_map(|own| own.resend.iter().chain(&own.waiting));
-        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(own).chain(again);
+        let sockets = self.lanes.iter().flat_map(|lane| &lane.sockets).flat_map(|sockets| sockets.all());
+        let again = self.lanes.iter().flat_map(|lane| &lane.resend).chain(own).chain(sockets).chain(again);
         let again = again.filter(|flight| concerns(flight.arrival.operation));
         let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let under_way = lists.filter_map(|list| {

@@ -34,6 +34,9 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
+            no_later(self.first_socket(origin).map(|intended| intended + timeout));
+            let sockets_wait = lane.sockets.as_ref().is_some_and(|sockets| sockets.waiting() > 0);
+            no_later(connections.blocked_until.filter(|_| sockets_wait));
             let for_own = self.oldest_for_own(origin);
             no_later(for_own.map(|intended| intended + timeout));
             no_later(connections.blocked_until.filter(|_| for_own.is_some()));

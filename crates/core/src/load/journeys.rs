@@ -29,7 +29,7 @@ pub struct Travelling {
     thinking: BinaryHeap<Reverse<(Instant, NonZeroU16)>>,
     /// Requests that follow others and are due, by line and in order of time.
     ready: Vec<VecDeque<Arrival>>,
-    /// Slots of journeys that had connections of their own, until these are closed.
+    /// Slots of journeys that have ended and may have connections of their own. Each is taken until these are closed.
     left: Vec<NonZeroU16>,
     /// The run is over: whatever waits may be taken, to be put down as unsent.
     is_over: bool,
@@ -45,7 +45,7 @@ impl Travelling {
             slots: Slots::new(max),
             thinking: BinaryHeap::with_capacity(max),
             ready: (0..lines * origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
-            left: Vec::with_capacity(if own { max } else { 0 }),
+            left: Vec::with_capacity(if own || origins.has_sockets() { max } else { 0 }),
             paths,
             origins,
             is_over: false,
@@ -74,11 +74,12 @@ impl Travelling {
         self.origins.of(arrival.operation) + if own { self.origins.count() } else { 0 }
     }
 
-    /// A journey has ended.
+    /// A journey has ended. Its slot is free at once, or as soon as its connections are closed.
     fn leave(&mut self, number: NonZeroU16, journey: usize, now: Instant) {
-        self.slots.release(number, now);
-        if self.paths.has_own_connection(journey) {
+        if self.paths.has_own_connection(journey) || self.origins.has_sockets() {
             self.left.push(number);
+        } else {
+            self.slots.release(number, now);
         }
     }
 
@@ -293,8 +294,14 @@ impl Load for Travelling {
         open + ready.map_or(0, |line| self.ready[line].len() as u64)
     }
 
-    fn take_left(&mut self) -> Option<NonZeroU16> {
-        self.left.pop()
+    fn take_left(&mut self, now: Instant) -> Option<NonZeroU16> {
+        let number = self.left.pop()?;
+        self.slots.release(number, now);
+        Some(number)
+    }
+
+    fn has_left(&self) -> bool {
+        !self.left.is_empty()
     }
 
     fn held_back(&self) -> u64 {

@@ -62,9 +62,14 @@ pub trait Load {
     fn pop_oldest(&mut self, line: usize) {
         self.pop(line);
     }
-    /// The slot of a journey with connections of its own that has ended since this was asked for: they are to be closed.
-    fn take_left(&mut self) -> Option<NonZeroU16> {
+    /// The slot of a journey that has ended and may have connections of its own. They are to be closed now: another journey
+    /// may have the slot from here on.
+    fn take_left(&mut self, _now: Instant) -> Option<NonZeroU16> {
         None
+    }
+    /// Whether there is such a journey.
+    fn has_left(&self) -> bool {
+        false
     }
     /// How many are due and may not be sent yet, because as much is under way as the plan lets be.
     fn held_back(&self) -> u64 {

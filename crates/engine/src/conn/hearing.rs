@@ -411,6 +411,14 @@ impl Sink for Ear<'_> {
         self.hearing.beside.pinged += 1;
     }
 
+    /// A step that awaits a message says what it must be like as one that asks until its answer is like that.
+    fn wants(&mut self, number: u32, message: &[u8]) -> bool {
+        let Hearing { expects, scratch, .. } = &mut *self.hearing;
+        expects.of(number).until.as_ref().is_none_or(|until| {
+            until.allows_size(message.len() as u64) && until.allows_body(message, scratch)
+        })
+    }
+
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         let loss = Loss { kind: kind_of_violation(violation), unprocessed };
         self.hearing.news.push(News::Lost(flight_of(tag), loss));

@@ -164,6 +164,12 @@ impl<P: Protocol> Conn<P> {
         self.protocol.cancel(tag_of(flight), now.0)
     }
 
+    /// Something can be said of a request that was sent although nothing more has been read.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.protocol.is_settled()
+    }
+
     /// Writes what is to be written, as far as the socket takes it; the rest follows when it takes more.
     #[inline]
     pub(crate) fn write_on(&mut self, job: &Job<P>) -> Result<(), Closing> {
@@ -220,6 +226,17 @@ impl<P: Protocol> Conn<P> {
         }
         if let Err(closing) = self.write_on(job) {
             return (self.ended(closing), watch.now());
+        }
+        if !P::TAKES_TURNS && self.is_settled() {
+            let now = watch.now();
+            let Common { hearing, of_protocol, .. } = common;
+            let is_last = self.transport.peer_closed;
+            let mut ear = Ear { hearing, now, is_last, is_ready: false, may_ask_to_wait: false };
+            self.protocol.settle(of_protocol, &mut ear);
+            if !common.hearing.news.is_empty() {
+                // Its worker acts upon the news first.
+                return (Reading::More, now);
+            }
         }
         for _ in 0..READS_PER_TURN {
             let skips = self.left_to_skip(&common.hearing);

@@ -109,6 +109,14 @@ impl<P: Protocol> Protocol for Overheard<P> {
         self.heard.note(ended)
     }
 
+    fn is_settled(&self) -> bool {
+        self.protocol.is_settled()
+    }
+
+    fn settle(&mut self, shared: &mut P::Shared, sink: &mut impl Sink) {
+        self.protocol.settle(shared, &mut Tap { heard: &mut self.heard, sink });
+    }
+
     /// All of it is heard.
     fn body_left(&self) -> u64 {
         0
@@ -188,6 +196,10 @@ impl<S: Sink> Sink for Tap<'_, S> {
 
     fn pinged(&mut self) {
         self.sink.pinged();
+    }
+
+    fn wants(&mut self, number: u32, message: &[u8]) -> bool {
+        self.sink.wants(number, message)
     }
 
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {

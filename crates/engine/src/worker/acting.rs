@@ -134,6 +134,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Err(closing) = conn.write_on(&self.job) {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
             self.deferred.push_back(Deferred::Closed(id, closing.kind));
+        } else if !P::TAKES_TURNS && conn.is_settled() {
+            // In the next turn.
+            self.read_later(id);
         }
     }
 

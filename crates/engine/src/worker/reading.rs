@@ -135,7 +135,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             && self.dispatch.awaited(flight).is_some()
     }
 
-    fn read_later(&mut self, id: ConnId) {
+    pub(super) fn read_later(&mut self, id: ConnId) {
         if let Some(conn) = self.conn(id)
             && !std::mem::replace(&mut conn.is_unread, true)
         {

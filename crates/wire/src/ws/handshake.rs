@@ -74,8 +74,18 @@ impl Handshake {
 
     /// Appends what is sent, with `nonce` as its key. Returns the `Sec-WebSocket-Accept` that belongs to it.
     pub(super) fn put(&self, nonce: [u8; 16], out: &mut Vec<u8>) -> String {
-        let key = STANDARD.encode(nonce);
         out.extend_from_slice(&self.head);
+        self.put_key(nonce, out)
+    }
+
+    /// All that is sent before the key.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Appends the key alone, with the end.
+    pub(super) fn put_key(&self, nonce: [u8; 16], out: &mut Vec<u8>) -> String {
+        let key = STANDARD.encode(nonce);
         out.extend_from_slice(key.as_bytes());
         out.extend_from_slice(b"\r\n\r\n");
         accept(&key)

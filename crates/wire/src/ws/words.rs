@@ -44,7 +44,7 @@ impl Words for Ws {
 }
 
 /// The first line of what follows the head of an answer, markup left out.
-fn body_of(received: &[u8]) -> Option<String> {
+pub(super) fn body_of(received: &[u8]) -> Option<String> {
     let at = received.windows(4).position(|window| window == b"\r\n\r\n")?;
     first_line(&received[at + 4..]).filter(|line| !line.starts_with('<'))
 }
