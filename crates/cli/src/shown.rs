@@ -1,8 +1,10 @@
 //! Requests and answers as they may be shown.
 
 mod expected;
+mod made;
 
 pub(crate) use expected::{awaited, captures, expected, expected_of_message};
+pub(crate) use made::Made;
 
 use crate::secrets::{self, Known, MASK, is_secret_name};
 use base64::Engine;
@@ -46,14 +48,14 @@ const HARMLESS: [&str; 20] = [
 ];
 
 /// A request as it was sent.
-pub(crate) fn request(bytes: &[u8], known: &mut Known) -> TriedMessage {
+pub(crate) fn request(bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
     let coding = Coding::of(head_and_body(bytes).0);
-    request_as(coding, TEXT_MAX, bytes, known)
+    request_as(coding, TEXT_MAX, bytes, made, known)
 }
 
 /// The same with all of its body as it is sent, if that is text.
-pub(crate) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
-    request_as(Coding::Plain, usize::MAX, bytes, known)
+pub(crate) fn whole_request(bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
+    request_as(Coding::Plain, usize::MAX, bytes, made, known)
 }
 
 /// A command of Redis or a statement of SQL, which is the body of the request: its words in one line.
@@ -68,16 +70,17 @@ pub(crate) fn command(bytes: &[u8], known: &Known) -> TriedMessage {
 
 /// A message over a WebSocket, which is the body of the request.
 pub(crate) fn message(bytes: &[u8], known: &mut Known) -> TriedMessage {
-    let TriedMessage { body, .. } = request(bytes, known);
+    let TriedMessage { body, .. } = request(bytes, &Made::default(), known);
     TriedMessage { line: "message".into(), headers: Vec::new(), body }
 }
 
-fn request_as(coding: Coding, text_max: usize, bytes: &[u8], known: &mut Known) -> TriedMessage {
+fn request_as(coding: Coding, text_max: usize, bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
     let (head, body) = head_and_body(bytes);
     let (line, headers) = lines(head);
     note_secrets(&headers, known);
     let mut words: Vec<&str> = line.split(' ').collect();
-    let target = words.get(1).map(|target| secrets::mask_path_of(&format!("http://h{target}")));
+    let target =
+        words.get(1).map(|target| made.shown(&secrets::mask_path_of(&format!("http://h{target}")), target));
     if let Some(target) = &target {
         words[1] = target;
     }
@@ -234,7 +237,7 @@ mod tests {
         let mut known = Known::of_variables();
         let sent = b"POST /a/7?limit=3&q=s3cret1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer s3cret2\r\n\
             Cookie: a=s3cret3; b=c\r\nProxy-Authorization: Basic bWU6czNjcmV0Ng==\r\nX-Own: s3cret4\r\nContent-Length: 9\r\n\r\n{\"n\":\"s3cret2\",\"token\":\"s3cret5\",\"m\":\"s3cret3\",\"u\":\"s3cret6\",\"i\":1}";
-        let shown = request(sent, &mut known);
+        let shown = request(sent, &Made::default(), &mut known);
         assert_eq!(shown.line, "POST /a/7?limit=3&q=*** HTTP/1.1");
         let text = format!("{shown:?}");
         assert!(!text.contains("s3cret"), "{text}");

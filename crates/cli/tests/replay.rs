@@ -261,7 +261,10 @@ fn a_search_sends_copies_of_what_was_recorded() {
     let (place, found) = searched("scale");
     assert_first_two(&place, &found);
     let page = place.text("out/report.html");
-    assert!(page.contains("AT LEAST 2\u{a0}×") && page.contains("Up to 2\u{a0}× what was recorded (100/s on average)"));
+    assert!(
+        page.contains("AT LEAST 2\u{a0}×")
+            && page.contains("Up to 2\u{a0}× what was recorded (100/s on average)")
+    );
 }
 
 #[test]

@@ -184,6 +184,20 @@ fn a_secret_of_a_row_is_shown_nowhere() {
 }
 
 #[test]
+fn what_the_generator_makes_is_shown_in_a_query() {
+    let (server, place) = (echo(), Place::new());
+    place.file("users.csv", "id,word\n7,s3cret-of-a-row\n");
+    place.file(
+        "p.toml",
+        "[let]\nu = \"csv(users.csv, random)\"\nitem = \"zipf(1)\"\n[[requests]]\n\
+         url = \"/a?n={{index}}&item={{item}}&q={{u.word}}&token={{index}}&fixed=s3cret&x=s3cret{{index}}\"\n",
+    );
+    let (document, _) = tried(&place, &["p.toml", &server.url(), "--arrival", "1"]);
+    let line = &document["requests"][0]["sent"]["line"];
+    assert_eq!(line, "GET /a?n=1&item=0&q=***&token=***&fixed=***&x=*** HTTP/1.1", "{document:#}");
+}
+
+#[test]
 fn what_can_not_be_sent_says_why() {
     let (refusing, place) = (Refusing::new(), Place::new());
     let (document, said) = tried(&place, &[&refusing.url()]);

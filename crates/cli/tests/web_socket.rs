@@ -294,6 +294,11 @@ fn what_can_not_be_is_refused() {
         (&[url, "--message", "a", "--match", "json $.id"], "no such value"),
         (&[url, "--message", r#"{"id":7}"#, "--match", "json $.id"], "any answer would match"),
         (&[url, "--message", r#"{"id":7,"n":{{index}}}"#, "--match", "json $.id"], "any answer would match"),
+        (
+            &[url, "--let", "id=constant(7)", "--message", r#"{"id":"{{id}}"}"#, "--match", "json $.id"],
+            "any answer would match",
+        ),
+        (&[url, "--message", r#"{"id":"{{int(3,3)}}"}"#, "--match", "json $.id"], "any answer would match"),
         (&[url, "--message", "a", "--http", "2"], "--http and --streams are for HTTP"),
         (&[url, "--message", "a", "-X", "POST"], "no methods"),
         (&[url, "--message", "a", "--expect", "status=101"], "neither a status nor headers"),

@@ -188,6 +188,17 @@ impl What {
         }
     }
 
+    /// Is it the same for every arrival? What setup takes from an answer is, until it asks again.
+    pub(crate) fn is_fixed(&self, lets: &Lets) -> bool {
+        match self {
+            What::Literal(_) | What::Captured(_) => true,
+            What::Value { of, .. } => lets.source(*of).distinct() == Some(1),
+            What::Int { span, .. } => *span == 0,
+            What::Bytes(length) => *length == Length::Fixed(0),
+            _ => false,
+        }
+    }
+
     /// Is it out of a file or an answer, so that it may be a secret?
     pub(crate) fn is_of_others(&self, lets: &Lets) -> bool {
         match self {

@@ -61,6 +61,11 @@ pub fn is_template(text: &str) -> bool {
     text.contains("{{")
 }
 
+/// What stands between two braces writes the same for every arrival: a text in quotes, a value that has only one.
+pub fn is_fixed(inside: &str, lets: &Lets) -> bool {
+    What::read(inside, lets, u64::MAX).is_ok_and(|what| what.is_fixed(lets))
+}
+
 /// The places of one request.
 #[derive(Debug)]
 pub struct Holes<'a> {
@@ -155,5 +160,22 @@ mod tests {
         let error = pieces("ab{{x}").unwrap_err();
         assert_eq!(error.at, 2..4);
         assert!(error.message.contains("never closed"));
+    }
+    #[test]
+    fn what_is_the_same_for_every_arrival_is_known() {
+        let mut lets = Lets::default();
+        for (name, text) in
+            [("five", "constant(5)"), ("one", "['a']"), ("two", "['a', 'b']"), ("key", "zipf(9)")]
+        {
+            let source = crate::Source::parse(text, &mut |_| Err(std::io::ErrorKind::NotFound.into()));
+            lets.add(name, source.unwrap()).unwrap();
+        }
+        lets.add_captured("token").unwrap();
+        for inside in ["five", "one", "'x'", "int(3,3)", "bytes(0)", "token", "number(five)"] {
+            assert!(is_fixed(inside, &lets), "{inside}");
+        }
+        for inside in ["two", "key", "index", "uuid", "now", "int(3,4)", "bytes(9)", "no such"] {
+            assert!(!is_fixed(inside, &lets), "{inside}");
+        }
     }
 }

@@ -72,6 +72,14 @@ impl Composition {
         self.holes.get(number as usize).is_some_and(|hole| !hole.what.is_of_others(lets))
     }
 
+    /// Is what stands in the place `number` made by the generator itself: a number, a key, a time? That is nobody's secret.
+    pub fn is_made(&self, number: u32, lets: &Lets) -> bool {
+        let is_text = |what: &What| matches!(what, What::Literal(_) | What::Recorded);
+        self.holes
+            .get(number as usize)
+            .is_some_and(|hole| !is_text(&hole.what) && !hole.what.is_of_others(lets))
+    }
+
     /// The numbers of the named values that it needs.
     pub fn uses(&self) -> &[u32] {
         &self.uses

@@ -66,6 +66,7 @@ pub(super) fn case(seed: u64) -> Case {
     apart(seed, STREAM + 3, |dice| several_loads(dice, &mut plan, duration));
     plan.retry = apart(seed, STREAM + 4, |dice| retry(dice, plan.timeout));
     apart(seed, STREAM + 5, |dice| journeys(dice, &mut plan));
+    own_connections(seed, &mut plan);
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
@@ -170,6 +171,23 @@ fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
             ..Journeys::default()
         },
     };
+}
+
+/// Half of the worlds with journeys have some with connections of their own; often there are fewer than journeys want.
+fn own_connections(seed: u64, plan: &mut PlanSpec) {
+    let mut dice = Dice(Random::new(seed, STREAM + 6));
+    let journeys = &mut plan.mix.journeys.each;
+    if journeys.is_empty() || dice.one_in(2) {
+        return;
+    }
+    let first = dice.below(journeys.len() as u64) as usize;
+    for (place, journey) in journeys.iter_mut().enumerate() {
+        journey.own_connection = place == first || dice.one_in(2);
+    }
+    if dice.one_in(2) {
+        let n = plan.threads + dice.count(5) - 1;
+        plan.pool = if dice.one_in(2) { Pool::Fixed { n } } else { Pool::Auto { max: n } };
+    }
 }
 
 fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {

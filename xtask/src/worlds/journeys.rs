@@ -4,6 +4,7 @@
 use super::arrivals::Arrivals;
 use super::generate::Case;
 use super::hold;
+use super::owned::Owned;
 use super::recording::{Entry, Recording};
 use std::collections::HashMap;
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId};
@@ -74,7 +75,11 @@ pub(super) fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording
         counts: vec![Counts::default(); plan.spec().idempotent.len()],
         response_ns: 0,
     };
+    let mut owned = Owned::new(plan, paths, worker);
     for entry in &recording.log {
+        if let Entry::Seen(_, sight) = entry {
+            owned.see(sight, |arrival| arrival & UNIT)?;
+        }
         match entry {
             Entry::Seen(at, Sight::Action(Action::Send { conn, flight, operation, arrival })) => {
                 log.flights.insert(*flight, (*conn, *arrival));
@@ -92,6 +97,7 @@ pub(super) fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording
     }
     log.never_too_many()?;
     let total = &recording.total;
+    owned.end(&total.counters.connections())?;
     let mut all = total.counters.measured;
     all.add(&total.counters.warmup);
     hold!(all.ended() == all.due, "{} fell due, {} ended", all.due, all.ended());

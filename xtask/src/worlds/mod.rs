@@ -17,6 +17,7 @@ mod generate;
 mod interval;
 mod journeys;
 mod lane;
+mod owned;
 mod parts;
 mod percentiles;
 mod recording;

@@ -65,6 +65,7 @@ fn simpler(case: &Case) -> Vec<Case> {
         c.plan.idempotent.truncate(c.plan.idempotent.len() - steps);
         c.plan.mix = Default::default();
     });
+    with(&|c| c.plan.mix.journeys.each.iter_mut().for_each(|journey| journey.own_connection = false));
     simpler_retries(&mut with);
     with(&|c| c.stop = None);
     with(&|c| c.plan.warmup = Nanos::ZERO);

@@ -29,6 +29,16 @@ fn worlds_pass() {
 /// Pauses across the end of an interval, whose arrivals counted as seen then; ages of 0 beside a completed 1 ns.
 const FAILED_ONCE: [u64; 6] = [32_205, 47_080, 53_484, 65_700, 76_799, 94_636];
 
+/// A journey gave up as it waited, another took its slot in the same turn, and its connection was closed under its request.
+const FAILED_WITH_OWN_CONNECTIONS: [u64; 1] = [494];
+
+#[test]
+fn worlds_of_own_connections_that_failed_once_pass() {
+    for seed in FAILED_WITH_OWN_CONNECTIONS {
+        run_case(&generate::case(seed)).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+    }
+}
+
 #[test]
 fn worlds_that_failed_once_pass() {
     for seed in FAILED_ONCE {

@@ -110,9 +110,14 @@ fn verbatim(bytes: &[u8], holes: &mut Holes<'_>) -> Result<Vec<u8>, TemplateErro
 
 /// `text` with `value` in each of its places.
 pub(crate) fn filled_with(text: &str, value: &str) -> Result<String, TemplateError> {
+    filled_by(text, |_| value.to_string())
+}
+
+/// `text` with what `fill` writes for what stands between the braces of each place.
+pub(crate) fn filled_by(text: &str, fill: impl Fn(&str) -> String) -> Result<String, TemplateError> {
     let one = |piece: &Piece<'_>| match piece {
         Piece::Text(text) => text.to_string(),
-        Piece::Place(..) => value.to_string(),
+        Piece::Place(inside, _) => fill(inside),
     };
     Ok(pieces(text)?.iter().map(one).collect())
 }

@@ -7,7 +7,7 @@ use crate::observe::{End, Observer};
 use crate::output;
 use crate::request::version::{Operations, Version};
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, captures, drawn, expected, expected_of_message};
+use crate::shown::{self, Made, captures, drawn, expected, expected_of_message};
 use anyhow::Result;
 use std::collections::HashMap;
 use std::path::Path;
@@ -94,7 +94,7 @@ impl Showing {
         let sent = sent.map(|bytes| match self.other {
             Some(Version::WebSocket) => shown::message(&bytes, &mut known),
             Some(Version::Redis | Version::Postgres) => shown::command(&bytes, &known),
-            _ => shown::request(&bytes, &mut known),
+            _ => shown::request(&bytes, &Made::of(&self.job, arrival.operation), &mut known),
         });
         let mut notes = Vec::new();
         let told = answer.as_ref().map(|echo| {

@@ -21,6 +21,7 @@ use unblink_engine::limits::Limits;
 use unblink_engine::target::{ResolveError, Target};
 use unblink_wire::ws::Matching;
 use unblink_workload::answer::Condition;
+use unblink_workload::template::is_fixed;
 
 /// Nobody is waited for longer to learn what it chooses; the check before the run says what is wrong with it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -163,7 +164,8 @@ fn check_named(request: &Request, target: &TargetArgs, path: &str) -> Result<()>
     };
     // Whatever is filled in: a number stands well in a text, and by itself.
     let named = |value: &str| {
-        let filled = template::filled_with(text, value).ok()?;
+        let place = |inside: &str| String::from(if is_fixed(inside, &request.lets) { "0" } else { value });
+        let filled = template::filled_by(text, place).ok()?;
         let mut name = Vec::new();
         Some(finder.find(filled.as_bytes(), &mut name).then_some(name))
     };

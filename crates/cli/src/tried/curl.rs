@@ -3,7 +3,7 @@
 use super::which::Ask;
 use crate::run::Prepared;
 use crate::secrets::{Known, MASK};
-use crate::shown;
+use crate::shown::{self, Made};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use unblink_artifact::document::{Protocol, Scheme};
@@ -35,7 +35,7 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
     let sent = sent.context("no row is left for this arrival: it sent nothing")?;
     let mut known = Known::of_variables();
     shown::drawn(job, &ask.arrival, &mut known);
-    let message = shown::whole_request(&sent, &mut known);
+    let message = shown::whole_request(&sent, &Made::of(job, ask.arrival.operation), &mut known);
     let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;
     let (Some(scheme), Some(host), Some(port)) = (origin.scheme, &origin.host, origin.port) else {

@@ -5,7 +5,7 @@ use crate::run::Prepared;
 use crate::run::preflight::told_if_slow;
 use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, awaited, captures, drawn, expected, expected_of_message};
+use crate::shown::{self, Made, awaited, captures, drawn, expected, expected_of_message};
 use std::time::Duration;
 use unblink_artifact::document::{Protocol, Scheme};
 use unblink_artifact::tried::{TriedMessage, TriedOutcome, TriedRequest};
@@ -212,15 +212,19 @@ impl Trying<'_> {
         }
         // What is drawn tells of secrets, which the request has, too.
         let drawn = drawn(job, &ask.arrival, &mut self.known);
-        TriedRequest { drawn, sent: Some(self.shown_request(&sent)), ..told }
+        TriedRequest {
+            drawn,
+            sent: Some(self.shown_request(&sent, &Made::of(job, ask.arrival.operation))),
+            ..told
+        }
     }
 
     /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL and a message of a WebSocket are the body.
-    fn shown_request(&mut self, as_text: &[u8]) -> TriedMessage {
+    fn shown_request(&mut self, as_text: &[u8], made: &Made) -> TriedMessage {
         match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
             Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres) => shown::command(as_text, &self.known),
             Some(Scheme::Ws | Scheme::Wss) => shown::message(as_text, &mut self.known),
-            _ => shown::request(as_text, &mut self.known),
+            _ => shown::request(as_text, made, &mut self.known),
         }
     }
 
@@ -256,7 +260,8 @@ impl Trying<'_> {
         let drawn = drawn(job, &ask.arrival, &mut self.known);
         // The very bytes, if they are text and were written.
         let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
-        let sent = self.shown_request(if is_text { &tried.sent } else { as_text });
+        let made = Made::of(job, ask.arrival.operation);
+        let sent = self.shown_request(if is_text { &tried.sent } else { as_text }, &made);
         let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
         let head = match (self.sent.job.protocol(), tried.reply) {
             (Protocol::WebSocket, Some(_)) => &b"message"[..],

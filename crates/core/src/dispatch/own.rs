@@ -102,8 +102,9 @@ impl<L: Load> Dispatch<L> {
         connections.end(conn, now);
     }
 
-    /// Sends what can be sent on journeys' own connections. Returns false if this call has sent as much as it may and
-    /// something is left.
+    /// Sends what can be sent on journeys' own connections. Returns false if something is left for the next call: this one
+    /// has sent as much as it may, or a journey has ended in it. The connection of a journey must be closed before the
+    /// next journey takes its slot, and each call begins with that.
     pub(super) fn pump_own(
         &mut self,
         origin: usize,
@@ -119,7 +120,7 @@ impl<L: Load> Dispatch<L> {
             let Some(mut flight) = self.take_following(origin) else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(&flight, now, rec);
-                continue;
+                return false;
             }
             let Some(journey) = flight.arrival.slot else { continue };
             match self.lanes[origin].connections.own_of(journey) {
@@ -145,7 +146,7 @@ impl<L: Load> Dispatch<L> {
             let Some(mut flight) = self.take_for_own(origin) else { return true };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(&flight, now, rec);
-                continue;
+                return false;
             }
             let Some(journey) = flight.arrival.slot else { return true };
             let is_another = self.lanes[origin].connections.claim(conn, journey);

@@ -306,11 +306,7 @@ impl Acting {
     pub fn response(&mut self, status: u16, head: &[u8], body: &[u8]) -> bool {
         let _inside = self.pulse.enter(self.number);
         let call = || {
-            let headers = self.lua.create_table()?;
-            for (name, value) in lines(head) {
-                headers.raw_set(self.lua.create_string(name)?, self.lua.create_string(value)?)?;
-            }
-            self.response.call::<()>((status, headers, self.lua.create_string(body)?))
+            self.response.call::<()>((status, self.lua.create_string(head)?, self.lua.create_string(body)?))
         };
         let called = call().map_err(|error| words(&error));
         self.note(called)
@@ -332,13 +328,4 @@ impl Acting {
     fn note(&self, called: Result<(), String>) -> bool {
         called.map_err(|why| self.shared.fail(why)).is_ok()
     }
-}
-
-/// The headers of a head, behind its first line.
-fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let lines = head.split(|&byte| byte == b'\n').skip(1);
-    lines.filter_map(|line| {
-        let colon = line.iter().position(|&byte| byte == b':')?;
-        Some((&line[..colon], line[colon + 1..].trim_ascii()))
-    })
 }

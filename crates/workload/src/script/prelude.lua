@@ -1,7 +1,8 @@
 -- What scripts find in `wrk`, and the functions by which they are called. It runs before the script, in the same state.
 -- Standard output belongs to the results, so whatever a script prints goes to standard error.
 local given = ...
-local concat, pairs, tostring, type = table.concat, pairs, tostring, type
+local concat, pairs, sort, tostring, type = table.concat, pairs, table.sort, tostring, type
+local byte, find, sub = string.byte, string.find, string.sub
 
 io.output(io.stderr)
 io.stdout = io.stderr
@@ -13,27 +14,8 @@ function print(...)
    io.stderr:write(concat(words, "\t"), "\n")
 end
 
--- Each worker draws other numbers, and the same ones whenever the seed is the same.
-local draw, floor = given.draw, math.floor
-
-function math.randomseed(seed)
-   draw(tonumber(seed) or 0)
-end
-
-function math.random(low, high)
-   local drawn = draw()
-   if not low then
-      return drawn
-   end
-   if not high then
-      low, high = 1, low
-   end
-   low, high = floor(low), floor(high)
-   if low > high then
-      error("math.random: the interval is empty", 2)
-   end
-   return low + floor(drawn * (high - low + 1))
-end
+-- Each state has numbers of its own; each worker draws others, and the same ones whenever the seed is the same.
+math.randomseed(given.seed)
 
 wrk = {
    scheme = given.scheme,
@@ -58,9 +40,46 @@ end
 -- Used again by each call: what is left in it behind the last piece is not read.
 local piece = {}
 
+-- The names of the headers that were written last, in order: that of a table is another one in each process, and one seed is to send
+-- the same bytes again.
+local names, count = {}, 0
+
+-- Are these the names of `headers`, all of them?
+local function are_known(headers)
+   local n = 0
+   for _ in pairs(headers) do
+      n = n + 1
+   end
+   if n ~= count then
+      return false
+   end
+   for i = 1, n do
+      if headers[names[i]] == nil then
+         return false
+      end
+   end
+   return true
+end
+
+local function by_text(one, other)
+   return tostring(one) < tostring(other)
+end
+
+local function learn(headers)
+   names, count = {}, 0
+   for name in pairs(headers) do
+      count = count + 1
+      names[count] = name
+   end
+   sort(names, by_text)
+end
+
 function wrk.format(method, path, headers, body)
    headers = headers or wrk.headers
    body = body or wrk.body
+   if not are_known(headers) then
+      learn(headers)
+   end
    piece[1] = method or wrk.method
    piece[2] = " "
    piece[3] = path or wrk.path
@@ -70,9 +89,10 @@ function wrk.format(method, path, headers, body)
       piece[5], piece[6], piece[7] = "Host: ", wrk.headers["Host"] or given.authority, "\r\n"
       n = 7
    end
-   for name, value in pairs(headers) do
+   for i = 1, count do
+      local name = names[i]
       if name ~= "Content-Length" then
-         piece[n + 1], piece[n + 2], piece[n + 3], piece[n + 4] = name, ": ", tostring(value), "\r\n"
+         piece[n + 1], piece[n + 2], piece[n + 3], piece[n + 4] = name, ": ", tostring(headers[name]), "\r\n"
          n = n + 4
       end
    end
@@ -119,9 +139,38 @@ function call.request()
    return wrk.request()
 end
 
-function call.response(status, headers, body)
+-- Blanks in ASCII.
+local is_blank = { [9] = true, [10] = true, [12] = true, [13] = true, [32] = true }
+
+-- The headers of a head, behind its first line. Read here, since each text that is handed over costs more than that.
+local function headers_of(head)
+   local headers = {}
+   local stop = find(head, "\n", 1, true)
+   while stop do
+      local start = stop + 1
+      stop = find(head, "\n", start, true)
+      local last = (stop or #head + 1) - 1
+      local colon = find(head, ":", start, true)
+      if not colon then
+         break
+      end
+      if colon <= last then
+         local first = colon + 1
+         while first <= last and is_blank[byte(head, first)] do
+            first = first + 1
+         end
+         while last >= first and is_blank[byte(head, last)] do
+            last = last - 1
+         end
+         headers[sub(head, start, colon - 1)] = sub(head, first, last)
+      end
+   end
+   return headers
+end
+
+function call.response(status, head, body)
    if response then
-      response(status, headers, body)
+      response(status, headers_of(head), body)
    end
 end
 

@@ -5,7 +5,6 @@ use super::{Net, Opening};
 use mlua::chunk::ChunkMode;
 use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use unblink_core::random::mixed;
 
 /// A state may hold so many bytes.
@@ -49,7 +48,8 @@ impl State {
 /// What the prelude is given.
 fn given(opening: &Opening<'_>, worker: u32, lua: &Lua) -> Result<Table> {
     let given = lua.create_table()?;
-    given.set("draw", draw(lua, mixed(opening.seed ^ u64::from(worker)))?)?;
+    // 53 bits: a number of Lua holds no more.
+    given.set("seed", (mixed(opening.seed ^ u64::from(worker)) >> 11) as f64)?;
     given.set("scheme", opening.scheme)?;
     given.set("host", opening.host)?;
     given.set("port", opening.port)?;
@@ -78,19 +78,4 @@ fn given(opening: &Opening<'_>, worker: u32, lua: &Lua) -> Result<Table> {
     })?;
     given.set("connect", lua.create_function(move |_, address: String| Ok(net.connect(&address)))?)?;
     Ok(given)
-}
-
-/// A source of numbers from 0 up to 1, for one state; with a number, it begins anew from there.
-///
-/// Lua's own is that of the C library, which all threads share: what one of them draws would depend on the others.
-fn draw(lua: &Lua, seed: u64) -> Result<Function> {
-    let at = AtomicU64::new(seed);
-    lua.create_function(move |_, anew: Option<f64>| {
-        if let Some(anew) = anew {
-            at.store(mixed(anew.to_bits()), Ordering::Relaxed);
-        }
-        // 53 bits: a number of Lua holds no more.
-        let drawn = mixed(at.fetch_add(1, Ordering::Relaxed)) >> 11;
-        Ok(drawn as f64 / (1u64 << 53) as f64)
-    })
 }

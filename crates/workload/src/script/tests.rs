@@ -170,6 +170,54 @@ fn done_sees_what_threads_have_seen() {
 }
 
 #[test]
+fn headers_are_read_as_they_came() {
+    let script = script(
+        "local all
+         function response(status, headers, body)
+            all = {}
+            for name, value in pairs(headers) do all[#all + 1] = name .. '=<' .. value .. '>' end
+            table.sort(all)
+            wrk.path = '/' .. table.concat(all, '|')
+         end
+         function request() return wrk.format() end",
+    );
+    let mut acting = script.take(0).unwrap();
+    next(&mut acting);
+    for (head, seen) in [
+        (
+            "HTTP/1.1 200 OK\r\nA: 1\r\nB:\t two  words \r\nEmpty:\r\nLink: a:b\r\n\r\n",
+            "A=<1>|B=<two  words>|Empty=<>|Link=<a:b>",
+        ),
+        ("HTTP/1.1 200 OK\nno colon\nA: 1\n\n", "A=<1>"),
+        ("HTTP/1.1 200 OK\r\nA: 1\r\nA: 2", "A=<2>"),
+        ("HTTP/1.1 200 OK\r\n\r\n", ""),
+        ("HTTP/1.1 200 a:b", ""),
+    ] {
+        assert!(acting.response(200, head.as_bytes(), b""), "{head:?}: {:?}", script.failures());
+        let request = next(&mut acting);
+        assert_eq!(request.lines().next(), Some(&*format!("GET /{seen} HTTP/1.1")), "{head:?}");
+    }
+}
+
+#[test]
+fn headers_are_written_in_order_whatever_the_table_is() {
+    let script = script(
+        "local n = 0
+         function request()
+            n = n + 1
+            local headers = n % 2 == 0 and { Zeta = n, Alpha = 'a', Host = 'h' } or { ['X-' .. n] = 1, Mid = 2 }
+            return wrk.format(nil, '/', headers)
+         end",
+    );
+    let mut acting = script.take(0).unwrap();
+    for expected in ["Host: a.test|Mid: 2|X-1: 1", "Alpha: a|Host: h|Zeta: 2", "Host: a.test|Mid: 2|X-3: 1"] {
+        let request = next(&mut acting);
+        let lines: Vec<&str> = request.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+        assert_eq!(lines.join("|"), expected);
+    }
+}
+
+#[test]
 fn answers_may_change_what_is_asked() {
     let script = script(
         "local token

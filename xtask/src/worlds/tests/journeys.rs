@@ -1,6 +1,7 @@
 //! What is wrong with a journey is seen.
 
 use super::*;
+use unblink_core::dispatch::ConnId;
 
 /// Makes `change`, which says whether it found its place, in worlds with journeys; every changed one must fail.
 #[track_caller]
@@ -66,5 +67,58 @@ fn a_count_that_does_not_add_up_is_seen() {
     must_be_seen(|recording| {
         let journey = recording.total.journeys.get_mut(0).filter(|of| of.outcomes.ok > 0);
         journey.map(|of| (of.outcomes.ok, of.outcomes.unfinished) = (of.outcomes.ok - 1, 1)).is_some()
+    });
+}
+
+#[test]
+fn a_request_on_a_connection_of_another_journey_is_seen() {
+    let owns = |entry: &Entry, own: &dyn Fn(u32) -> bool| match entry {
+        Entry::Seen(_, Sight::Action(Action::Send { conn, operation, arrival, .. })) if own(*operation) => {
+            Some((*conn, *arrival & ((1 << 48) - 1)))
+        }
+        _ => None,
+    };
+    let mut changed = 0;
+    for seed in 0..400 {
+        let case = generate::case(seed);
+        let plan = generate::plan(&case).unwrap();
+        let Some(paths) = plan.journeys().filter(|paths| paths.own().is_some()) else { continue };
+        let own = |operation: u32| {
+            let journey = (paths.entry_of(operation) as usize).checked_sub(paths.plain());
+            journey.is_some_and(|journey| paths.has_own_connection(journey))
+        };
+        let mut recording = record(&plan, &case, 0);
+        // The second of two journeys that follow one another to one origin.
+        let sends: Vec<(usize, (ConnId, u64))> =
+            recording.log.iter().enumerate().filter_map(|(at, e)| Some((at, owns(e, &own)?))).collect();
+        let pair = sends.windows(2).find(|pair| {
+            let [(_, (a, first)), (_, (b, second))] = pair else { return false };
+            first != second && a.origin == b.origin && a != b
+        });
+        let Some(&[(_, (taken, _)), (place, _)]) = pair else { continue };
+        if let Entry::Seen(_, Sight::Action(Action::Send { conn, .. })) = &mut recording.log[place] {
+            *conn = taken;
+            changed += 1;
+        }
+        let seen = super::super::journeys::check(&case, &plan, 0, &recording);
+        assert!(
+            seen.is_err_and(|why| why.contains("is sent on it") || why.contains("is not open")),
+            "seed {seed}: nobody has seen it"
+        );
+    }
+    assert!(changed >= 10, "only {changed} worlds had the place for it");
+}
+
+#[test]
+fn a_connection_that_outlives_its_journey_is_seen() {
+    must_be_seen(|recording| {
+        let before = recording.log.len();
+        recording.log.retain(|entry| !matches!(entry, Entry::Seen(_, Sight::Action(Action::Close(..)))));
+        before > recording.log.len() && recording.total.counters.connections().closed_with_journey > 0
+    });
+    must_be_seen(|recording| {
+        let counts = &mut recording.total.counters.origins[0];
+        counts.own += 1;
+        counts.own > 1
     });
 }

@@ -1,0 +1,114 @@
+//! Journeys with connections of their own, from the log alone: nobody else's request goes over one, a journey has one to an
+//! origin at a time, it is closed when the journey ends, and what is counted of them is so.
+
+use super::hold;
+use std::collections::{HashMap, HashSet};
+use unblink_core::dispatch::{Action, ConnId, Event, Pool};
+use unblink_core::journey::Paths;
+use unblink_core::plan::Plan;
+use unblink_core::record::ConnectionCounts;
+use unblink_core::sim::Sight;
+
+/// Whose a connection has turned out to be by what was sent over it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Whose {
+    Nobody,
+    Everybody,
+    /// The journey that began with this arrival.
+    Journey(u64),
+}
+
+/// All connections of a worker.
+pub(super) struct Owned {
+    /// By operation: it is of a journey with connections of its own.
+    is_own: Vec<bool>,
+    /// Connections to each origin at the most.
+    max: usize,
+    opening: HashSet<ConnId>,
+    open: HashMap<ConnId, Whose>,
+    /// Open ones and those that are being opened, by origin.
+    total: HashMap<u8, usize>,
+    /// The latest of a journey to an origin.
+    latest: HashMap<(u64, u8), ConnId>,
+    taken: u64,
+    again: u64,
+}
+
+impl Owned {
+    pub(super) fn new(plan: &Plan, paths: &Paths, worker: u32) -> Owned {
+        let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(worker);
+        let is_own = |operation: usize| {
+            let journey = (paths.entry_of(operation as u32) as usize).checked_sub(paths.plain());
+            journey.is_some_and(|journey| paths.has_own_connection(journey))
+        };
+        Owned {
+            is_own: (0..plan.spec().idempotent.len()).map(is_own).collect(),
+            max: max as usize,
+            opening: HashSet::new(),
+            open: HashMap::new(),
+            total: HashMap::new(),
+            latest: HashMap::new(),
+            taken: 0,
+            again: 0,
+        }
+    }
+
+    /// `unit` says of which start an arrival is.
+    pub(super) fn see(&mut self, sight: &Sight, unit: impl Fn(u64) -> u64) -> Result<(), String> {
+        match *sight {
+            Sight::Action(Action::Open(conn)) => {
+                self.opening.insert(conn);
+                let total = self.total.entry(conn.origin).or_default();
+                *total += 1;
+                hold!(*total <= self.max, "{total} connections in a pool of {}", self.max);
+            }
+            Sight::Turn(Event::Connected(conn, _)) => {
+                if self.opening.remove(&conn) {
+                    self.open.insert(conn, Whose::Nobody);
+                }
+            }
+            Sight::Turn(Event::ConnectFailed(conn, _) | Event::Closed(conn, _))
+            | Sight::Action(Action::Close(conn, _)) => {
+                if self.opening.remove(&conn) || self.open.remove(&conn).is_some() {
+                    *self.total.entry(conn.origin).or_default() -= 1;
+                }
+            }
+            Sight::Action(Action::Send { conn, operation, arrival, .. }) => {
+                self.sent(conn, operation, unit(arrival))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, conn: ConnId, operation: u32, unit: u64) -> Result<(), String> {
+        let Some(was) = self.open.get_mut(&conn) else { return Err(format!("{conn:?} is not open")) };
+        let is_own = self.is_own.get(operation as usize).is_some_and(|own| *own);
+        let whose = if is_own { Whose::Journey(unit) } else { Whose::Everybody };
+        let before = std::mem::replace(was, whose);
+        hold!(
+            before == whose || before == Whose::Nobody,
+            "{conn:?} is {before:?}, and {whose:?} is sent on it"
+        );
+        if before == Whose::Nobody && is_own {
+            let before = self.latest.insert((unit, conn.origin), conn);
+            let is_there = before.is_some_and(|before| self.open.contains_key(&before));
+            hold!(!is_there, "{unit} takes {conn:?}, and has {before:?}");
+            self.taken += 1;
+            self.again += u64::from(before.is_some());
+        }
+        Ok(())
+    }
+
+    /// The run is over: all journeys have ended.
+    pub(super) fn end(&self, counted: &ConnectionCounts) -> Result<(), String> {
+        let left = self.open.iter().find(|(_, whose)| matches!(whose, Whose::Journey(_)));
+        hold!(left.is_none(), "a journey has ended, and its connection has not: {left:?}");
+        let (own, again) = (counted.own, counted.own_again);
+        hold!(own == self.taken, "{own} were taken for journeys, it was {}", self.taken);
+        hold!(again == self.again, "{again} in place of another, it was {}", self.again);
+        let closed = counted.closed_with_journey;
+        hold!(closed <= own, "{closed} were closed with their journey, and {own} taken");
+        Ok(())
+    }
+}
