@@ -104,9 +104,10 @@ impl<L: Load> Dispatch<L> {
         slot
     }
 
+    #[inline]
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
-        let Bound { origin, conn, flight, .. } = &mut self.flights[slot];
+        let bound = self.flights.tenant_mut(id.slot, id.generation).filter(|bound| !bound.is_abandoned);
+        let Some(Bound { origin, conn, flight, .. }) = bound else { return };
         flight.address = rec.address_of(usize::from(*origin), *conn);
         if flight.sent.is_none() {
             (flight.sent, flight.attempt) = (Some(now), Some(now));
@@ -118,7 +119,7 @@ impl<L: Load> Dispatch<L> {
         } else {
             rec.connections(usize::from(*origin)).resent += 1;
         }
-        self.time_attempt(slot);
+        self.time_attempt(id.slot);
     }
 
     /// What arrives of the answer to a flight that was given up is ignored.

@@ -40,7 +40,7 @@ pub use spread::Spread;
 
 use crate::arrival::Arrival;
 use crate::load::Load;
-use crate::record::{ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
+use crate::record::{Answer, ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
 use again::{Again, Retrying};
 use arena::Arena;
@@ -173,18 +173,35 @@ impl<L: Load> Dispatch<L> {
             // Carrying out an action says nothing about what is left to do.
             Event::Sent(id) => self.sent(*id, now, rec),
             Event::Heard(id, events) => self.heard(*id, *events, now, rec),
+            // Apart, because it is what happens most.
+            Event::Answered(id, answer) => self.react_to_answer(now, *id, answer, out, rec),
             _ => self.react(now, &event, out, rec),
         }
     }
 
+    #[inline(never)]
+    fn react_to_answer(
+        &mut self,
+        now: Instant,
+        id: FlightId,
+        answer: &Answer,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        self.more_to_do = false;
+        self.answered(id, answer, now, out, rec);
+        self.pump(now, out, rec);
+        self.look_around(now, rec);
+    }
+
+    #[inline(never)]
     fn react(&mut self, now: Instant, event: &Event, out: &mut Actions, rec: &mut Recorder) {
         self.more_to_do = false;
         match event {
             Event::Tick => self.tick(now, out, rec),
             Event::Connected(id, times) => self.connected(*id, *times, now, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
-            Event::Sent(_) | Event::Heard(..) => {}
-            Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
+            Event::Sent(_) | Event::Heard(..) | Event::Answered(..) => {}
             Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
             Event::Kept(id) => self.kept(*id, now, out, rec),
             Event::Room(id, places) => self.room(*id, *places, now, out, rec),
@@ -195,18 +212,7 @@ impl<L: Load> Dispatch<L> {
         if matches!(event, Event::Tick) {
             self.open_connections(now, out, rec);
         }
-        let Dispatch { load, lanes, retrying, more_to_do, .. } = self;
-        for (origin, lane) in lanes.iter_mut().enumerate() {
-            let due = load.as_ref().map_or(0, |load| load.waiting(origin));
-            let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-            *more_to_do |= lane.look_at(due, again, now);
-        }
-        if self.policy.own.is_some() {
-            for origin in 0..self.lanes.len() {
-                self.more_to_do |= self.look_at_own(origin, now);
-            }
-        }
-        rec.look_at_absences(now);
+        self.look_around(now, rec);
     }
 
     /// Ends the run now: what is in flight is `unfinished`, and what waits is `unsent`. An early end is announced by
@@ -241,10 +247,14 @@ impl<L: Load> Dispatch<L> {
         self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
             self.expire_waiting(origin, now, rec);
-            self.expire_own(origin, now, rec);
+            if self.policy.own.is_some() {
+                self.expire_own(origin, now, rec);
+            }
             self.expire_opening(origin, now, out, rec);
             self.close_unneeded(origin, now, out, rec);
-            self.retire_aged(origin, now, out, rec);
+            if self.policy.connection_age.is_some() {
+                self.retire_aged(origin, now, out, rec);
+            }
         }
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
@@ -262,6 +272,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Sends waiting arrivals on connections with room.
+    #[inline(never)] // one for ticks and answers: what is cold at low rates is little
     fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.finished {
             return;

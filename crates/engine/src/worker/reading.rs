@@ -53,6 +53,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         // How much room it has, too, before it is used for the first time.
         self.tell(id, now);
+        if !matches!(reading, Reading::Quiet) {
+            self.go_on(id, reading, now);
+        }
+    }
+
+    /// There is more to read, or the connection has begun or ended.
+    #[inline(never)]
+    fn go_on(&mut self, id: ConnId, reading: Reading, now: Instant) {
         match reading {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),
