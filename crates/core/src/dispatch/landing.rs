@@ -60,7 +60,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// `flight` is under way on `conn`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_off(&mut self, flight: &Flight, origin: usize, conn: u32) -> FlightId {
         let list = self.lanes[origin].round(flight.repeats);
         let slot = self.list_flight(flight, origin, conn, list);
@@ -123,6 +123,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// What arrives of the answer to a flight that was given up is ignored.
+    #[inline(never)]
     pub(super) fn heard(&mut self, id: FlightId, events: Events, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         rec.heard(&mut self.flights[slot].flight, events, now);

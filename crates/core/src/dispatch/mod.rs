@@ -27,6 +27,7 @@ mod opening;
 mod overslept;
 mod own;
 mod retry;
+mod sending;
 mod spread;
 mod waiting;
 mod wake;
@@ -38,15 +39,13 @@ pub use event::{
 pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
 pub use spread::Spread;
 
-use crate::arrival::Arrival;
 use crate::load::Load;
-use crate::record::{Answer, ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
+use crate::record::{Answer, ConnectionLevels, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
-use again::{Again, Retrying};
+use again::Retrying;
 use arena::Arena;
 use landing::Bound;
 use lane::Lane;
-use overslept::OVERSLEPT_FROM;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;
@@ -167,7 +166,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
-    #[inline]
+    #[inline(always)] // what kind of event it is is known where this is called
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
         match &event {
             // Carrying out an action says nothing about what is left to do.
@@ -311,134 +310,13 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Sends what waits in one lane. Returns false if this call has sent as much as it may and something is left.
-    fn pump_lane(
-        &mut self,
-        origin: usize,
-        sends: &mut usize,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) -> bool {
-        let blocked_until = &mut self.lanes[origin].connections.blocked_until;
-        *blocked_until = blocked_until.filter(|&until| now < until);
-        while self.waiting(origin) > 0 {
-            let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
-            if *sends == SENDS_PER_CALL_MAX {
-                return false;
-            }
-            let mut next = self.take_waiting(origin);
-            // Used in place, because a flight is large.
-            let Some(flight) = &mut next else { break };
-            if self.is_late(&flight.arrival, now) {
-                self.give_up_waiting(flight, now, rec);
-                continue;
-            }
-            self.bind(flight, origin, conn, out);
-            *sends += 1;
-        }
-        true
-    }
-
     #[inline]
     fn lane_after(&self, origin: usize) -> usize {
         if origin + 1 < self.lanes.len() { origin + 1 } else { 0 }
     }
 
-    #[inline]
-    fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let connections = &self.lanes[origin].connections;
-        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
-        // connection. For an attempt after the first, the time before that attempt was ready does not count either.
-        let ready = connections.at(conn).since.min(connections.room_from);
-        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
-        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
-        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
-        // The arrival has waited for room, and the pool neither grew nor could grow.
-        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
-        flight.ready = ready;
-        let id = connections.id(conn);
-        let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(flight, origin, conn);
-        out.push(Action::Send { conn: id, flight, operation, arrival: index });
-    }
-
     /// The number of lines of arrivals in the load.
     fn lines(&self) -> usize {
         self.lanes.len() * if self.policy.own.is_some() { 3 } else { 1 }
-    }
-
-    #[inline]
-    fn waiting(&self, origin: usize) -> u64 {
-        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-        let resend = self.lanes[origin].resend.len() as u64;
-        resend + again + self.load.as_ref().map_or(0, |load| load.waiting(origin))
-    }
-
-    /// The next flight to send: second sends first, then the one that could be sent first, a further attempt or an
-    /// arrival.
-    #[inline(always)] // into the loop that sends: a flight is large
-    fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
-        if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
-            && let Some(flight) = self.take_before_head(origin)
-        {
-            return Some(flight);
-        }
-        self.take_head(origin)
-    }
-
-    /// A second send or a further attempt that goes before the first waiting arrival.
-    #[inline(never)]
-    fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
-        if let Some(flight) = self.lanes[origin].resend.pop_front() {
-            return Some(flight);
-        }
-        let again = self.first_ready(origin)?;
-        let head = self.load.as_ref().and_then(|load| load.head(origin));
-        if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
-    }
-
-    /// The attempt after the first that may be sent to `origin` and has waited longest.
-    fn first_ready(&self, origin: usize) -> Option<&Again> {
-        self.retrying.as_ref()?.first_ready(origin)
-    }
-
-    fn take_again(&mut self, origin: usize) -> Option<Flight> {
-        self.retrying.as_mut()?.pop_ready(origin)
-    }
-
-    #[inline(always)]
-    fn take_head(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.head(origin)?;
-        load.pop(origin);
-        if let Some(retrying) = &mut self.retrying {
-            retrying.begins();
-        }
-        Some(self.flight_of(arrival, origin))
-    }
-
-    /// Takes the oldest arrival, which will not be sent.
-    fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
-        let load = self.load.as_mut()?;
-        let arrival = load.oldest(origin)?;
-        load.pop_oldest(origin);
-        Some(self.flight_of(arrival, origin))
-    }
-
-    #[inline]
-    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
-        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
-        let lane = &mut self.lanes[origin];
-        let noticed = lane.oversleep.noticed(&arrival);
-        Flight {
-            arrival,
-            noticed,
-            held_until,
-            // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: lane.connections.fullness.was_full_at(noticed)
-                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
-            ..Flight::default()
-        }
     }
 }

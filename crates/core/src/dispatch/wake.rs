@@ -8,7 +8,7 @@ use crate::time::{Instant, Nanos};
 
 impl<L: Load> Dispatch<L> {
     /// Takes note of how things stand after an event.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look_around(&mut self, now: Instant, rec: &mut Recorder) {
         let Dispatch { load, lanes, retrying, more_to_do, .. } = self;
         for (origin, lane) in lanes.iter_mut().enumerate() {

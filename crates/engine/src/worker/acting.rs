@@ -99,7 +99,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.composer = Some(composer);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_filled(
         &mut self,
         id: ConnId,
@@ -116,7 +116,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.submit(id, flight, operation, &mut Until { filler, left });
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
