@@ -344,14 +344,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
-    #[inline]
     fn handle(&mut self, now: Instant, event: Event) {
         self.take_note(now, event);
         self.write_together();
     }
 
     /// Carries out what an event leads to, except that requests which share their connection are yet to be written.
-    #[inline]
+    #[inline(always)] // into the loop over what a read has brought
     fn take_note(&mut self, now: Instant, event: Event) {
         self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));

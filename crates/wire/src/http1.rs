@@ -229,8 +229,9 @@ impl Protocol for Http1 {
         if !std::mem::replace(&mut self.has_first, true) {
             sink.first(tag);
         }
-        let n = shared.last_heads.len();
-        let last = &mut shared.last_heads[self.number as usize % n];
+        let (number, n) = (self.number as usize, shared.last_heads.len());
+        // A division costs more than all else that is done to find it.
+        let last = &mut shared.last_heads[if number < n { number } else { number % n }];
         match self.parser.feed_after(last, bytes, &mut Tagged { tag, sink })? {
             Progress::NeedMore => {}
             Progress::Done { response, consumed } => {

@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::head::{Framing, Head, RequestKind};
-use crate::last_head::LastHead;
+use crate::last_head::{Known, LastHead};
 use crate::scan::Scanner;
 use crate::{Limits, ProtocolError};
 
@@ -224,10 +224,13 @@ impl Parser {
         let mut at = 0;
         if let State::Head = self.state {
             self.started = true;
-            let Some(consumed) = self.feed_heads(last, bytes, parts)? else {
-                return Ok(Progress::NeedMore);
+            at = match self.take_known(last, bytes, parts) {
+                Some(consumed) => consumed,
+                None => match self.feed_heads(last, bytes, parts)? {
+                    Some(consumed) => consumed,
+                    None => return Ok(Progress::NeedMore),
+                },
             };
-            at = consumed;
         }
         match &mut self.state {
             State::Body(reader) => {
@@ -247,8 +250,23 @@ impl Parser {
         }
     }
 
+    /// Takes a final head that is the last one again. Returns the offset after it, with the state set to what follows.
+    #[inline]
+    fn take_known(&mut self, last: &LastHead, bytes: &[u8], parts: &mut impl Parts) -> Option<usize> {
+        if !self.head.is_empty() {
+            return None;
+        }
+        let Known { response, body } = last.recall(bytes, self.kind, &self.limits)?;
+        let length = response.head_bytes as usize;
+        self.response = Response { head_bytes: self.response.head_bytes + response.head_bytes, ..*response };
+        self.state = body.map_or(State::Done, State::Body);
+        parts.head(response.status, &bytes[..length]);
+        Some(length)
+    }
+
     /// Takes heads up to and including the final one. Returns the offset after it, with the state set
     /// to what follows, or `None` if all bytes were taken and it is not complete.
+    #[inline(never)] // most answers begin with the same head as the one before
     fn feed_heads(
         &mut self,
         last: &mut LastHead,
@@ -257,7 +275,7 @@ impl Parser {
     ) -> Result<Option<usize>, ProtocolError> {
         let mut at = 0;
         loop {
-            let Some((head, consumed)) = self.feed_head(last, &bytes[at..])? else {
+            let Some((head, consumed)) = self.feed_head(&bytes[at..])? else {
                 return Ok(None);
             };
             at += consumed;
@@ -277,6 +295,10 @@ impl Parser {
                     self.finish_head(&head)?;
                     // One that came in several pieces has been put together.
                     let whole = if self.head.is_empty() { &bytes[at - consumed..at] } else { &self.head };
+                    // Empty lines before it count as its own.
+                    if self.head.is_empty() && whole.first() == Some(&b'H') {
+                        last.learn(whole, self.kind, &self.limits, self.known(&head));
+                    }
                     parts.head(head.status, whole);
                     return Ok(Some(at));
                 }
@@ -288,24 +310,17 @@ impl Parser {
     ///
     /// What an incomplete head contains is judged only when its end has come (but for its first bytes,
     /// see [`Scanner`]), so that the outcome is the same wherever the input is cut.
-    fn feed_head(
-        &mut self,
-        last: &mut LastHead,
-        bytes: &[u8],
-    ) -> Result<Option<(Head, usize)>, ProtocolError> {
+    fn feed_head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, ProtocolError> {
         let headers_max = self.limits.headers_max;
         let room = self.limits.head_bytes_max - self.head.len();
         let window = &bytes[..bytes.len().min(room)];
         // The common case: the whole head in one piece, read in place and once. A first byte other than
         // H leaves the empty lines to the scanner.
-        if self.head.is_empty() && window.first() == Some(&b'H') {
-            if let Some(head) = last.recall(window, headers_max) {
-                return Ok(Some((head, head.len)));
-            }
-            if let Ok(Some(head)) = Head::parse(window, headers_max) {
-                last.learn(&window[..head.len], head, headers_max);
-                return Ok(Some((head, head.len)));
-            }
+        if self.head.is_empty()
+            && window.first() == Some(&b'H')
+            && let Ok(Some(head)) = Head::parse(window, headers_max)
+        {
+            return Ok(Some((head, head.len)));
         }
         match self.scanner.scan(window)? {
             None if window.len() == room => Err(ProtocolError::HeadTooLarge),
@@ -325,6 +340,15 @@ impl Parser {
                 Ok(Some((head, end)))
             }
         }
+    }
+
+    /// What the final head that was just taken leads to.
+    fn known(&self, head: &Head) -> Known {
+        let body = match self.state {
+            State::Body(body) => Some(body),
+            _ => None,
+        };
+        Known { response: Response { head_bytes: head.len as u64, ..self.response }, body }
     }
 
     fn finish_head(&mut self, head: &Head) -> Result<(), ProtocolError> {

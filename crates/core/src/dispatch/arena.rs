@@ -103,6 +103,13 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.entries.get(slot as usize).is_some_and(|entry| entry.is_taken && entry.generation == generation)
     }
 
+    /// The value of this tenant, if it is still there.
+    #[inline]
+    pub(super) fn tenant_mut(&mut self, slot: u32, generation: u32) -> Option<&mut T> {
+        let entry = self.entries.get_mut(slot as usize)?;
+        (entry.is_taken && entry.generation == generation).then_some(&mut entry.value)
+    }
+
     #[inline]
     pub(super) fn prev<const L: usize>(&self, _: &List<L>, slot: u32) -> u32 {
         self.entries[slot as usize].links[L].prev

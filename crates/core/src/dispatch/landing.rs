@@ -60,7 +60,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// `flight` is under way on `conn`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_off(&mut self, flight: &Flight, origin: usize, conn: u32) -> FlightId {
         let list = self.lanes[origin].round(flight.repeats);
         let slot = self.list_flight(flight, origin, conn, list);
@@ -104,9 +104,10 @@ impl<L: Load> Dispatch<L> {
         slot
     }
 
+    #[inline]
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
-        let Bound { origin, conn, flight, .. } = &mut self.flights[slot];
+        let bound = self.flights.tenant_mut(id.slot, id.generation).filter(|bound| !bound.is_abandoned);
+        let Some(Bound { origin, conn, flight, .. }) = bound else { return };
         flight.address = rec.address_of(usize::from(*origin), *conn);
         if flight.sent.is_none() {
             (flight.sent, flight.attempt) = (Some(now), Some(now));
@@ -118,10 +119,11 @@ impl<L: Load> Dispatch<L> {
         } else {
             rec.connections(usize::from(*origin)).resent += 1;
         }
-        self.time_attempt(slot);
+        self.time_attempt(id.slot);
     }
 
     /// What arrives of the answer to a flight that was given up is ignored.
+    #[inline(never)]
     pub(super) fn heard(&mut self, id: FlightId, events: Events, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         rec.heard(&mut self.flights[slot].flight, events, now);

@@ -27,9 +27,9 @@ mod opening;
 mod overslept;
 mod own;
 mod retry;
+mod sending;
 mod sockets;
 mod spread;
-mod taking;
 mod waiting;
 mod wake;
 
@@ -40,9 +40,8 @@ pub use event::{
 pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
 pub use spread::Spread;
 
-use crate::arrival::Arrival;
 use crate::load::Load;
-use crate::record::{ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
+use crate::record::{Answer, ConnectionLevels, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
 use again::Retrying;
 use arena::Arena;
@@ -171,24 +170,41 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
-    #[inline]
+    #[inline(always)] // what kind of event it is is known where this is called
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
         match &event {
             // Carrying out an action says nothing about what is left to do.
             Event::Sent(id) => self.sent(*id, now, rec),
             Event::Heard(id, events) => self.heard(*id, *events, now, rec),
+            // Apart, because it is what happens most.
+            Event::Answered(id, answer) => self.react_to_answer(now, *id, answer, out, rec),
             _ => self.react(now, &event, out, rec),
         }
     }
 
+    #[inline(never)]
+    fn react_to_answer(
+        &mut self,
+        now: Instant,
+        id: FlightId,
+        answer: &Answer,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        self.more_to_do = false;
+        self.answered(id, answer, now, out, rec);
+        self.pump(now, out, rec);
+        self.look_around(now, rec);
+    }
+
+    #[inline(never)]
     fn react(&mut self, now: Instant, event: &Event, out: &mut Actions, rec: &mut Recorder) {
         self.more_to_do = false;
         match event {
             Event::Tick => self.tick(now, out, rec),
             Event::Connected(id, times) => self.connected(*id, *times, now, out, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
-            Event::Sent(_) | Event::Heard(..) => {}
-            Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
+            Event::Sent(_) | Event::Heard(..) | Event::Answered(..) => {}
             Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
             Event::Kept(id) => self.kept(*id, now, out, rec),
             Event::Room(id, places) => self.room(*id, *places, now, out, rec),
@@ -199,20 +215,7 @@ impl<L: Load> Dispatch<L> {
         if matches!(event, Event::Tick) {
             self.open_connections(now, out, rec);
         }
-        let Dispatch { load, lanes, retrying, more_to_do, .. } = self;
-        for (origin, lane) in lanes.iter_mut().enumerate() {
-            let due = load.as_ref().map_or(0, |load| load.waiting(origin));
-            let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-            *more_to_do |= lane.look_at(due, again, now);
-        }
-        if self.policy.own.is_some() {
-            for origin in 0..self.lanes.len() {
-                self.more_to_do |= self.look_at_own(origin, now);
-            }
-        }
-        // Some are left over, or have ended only while this turn sent.
-        self.more_to_do |= self.closes_left && self.has_left();
-        rec.look_at_absences(now);
+        self.look_around(now, rec);
     }
 
     /// Ends the run now: what is in flight is `unfinished`, and what waits is `unsent`. An early end is announced by
@@ -249,10 +252,14 @@ impl<L: Load> Dispatch<L> {
         self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
             self.expire_waiting(origin, now, rec);
-            self.expire_own(origin, now, rec);
+            if self.policy.own.is_some() {
+                self.expire_own(origin, now, rec);
+            }
             self.expire_opening(origin, now, out, rec);
             self.close_unneeded(origin, now, out, rec);
-            self.retire_aged(origin, now, out, rec);
+            if self.policy.connection_age.is_some() {
+                self.retire_aged(origin, now, out, rec);
+            }
         }
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
@@ -270,6 +277,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Sends waiting arrivals on connections with room.
+    #[inline(never)] // one for ticks and answers: what is cold at low rates is little
     fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.finished {
             return;
@@ -311,61 +319,9 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Sends what waits in one lane. Returns false if this call has sent as much as it may and something is left.
-    fn pump_lane(
-        &mut self,
-        origin: usize,
-        sends: &mut usize,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) -> bool {
-        let blocked_until = &mut self.lanes[origin].connections.blocked_until;
-        *blocked_until = blocked_until.filter(|&until| now < until);
-        if self.lanes[origin].sockets.is_some() {
-            return self.pump_sockets(origin, sends, now, out, rec);
-        }
-        while self.waiting(origin) > 0 {
-            let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
-            if *sends == SENDS_PER_CALL_MAX {
-                return false;
-            }
-            let mut next = self.take_waiting(origin);
-            // Used in place, because a flight is large.
-            let Some(flight) = &mut next else { break };
-            if self.is_late(&flight.arrival, now) {
-                self.give_up_waiting(flight, now, rec);
-                continue;
-            }
-            self.bind(flight, origin, conn, out);
-            *sends += 1;
-        }
-        true
-    }
-
     #[inline]
     fn lane_after(&self, origin: usize) -> usize {
         if origin + 1 < self.lanes.len() { origin + 1 } else { 0 }
-    }
-
-    #[inline]
-    fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let Lane { connections, sockets, .. } = &self.lanes[origin];
-        let since = connections.at(conn).since;
-        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
-        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
-        // a journey's WebSocket, no other connection would have done.
-        let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
-        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
-        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
-        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
-        // The arrival has waited for room, and the pool neither grew nor could grow.
-        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
-        flight.ready = ready;
-        let id = connections.id(conn);
-        let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(flight, origin, conn);
-        out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
     /// The number of lines of arrivals in the load.

@@ -32,7 +32,7 @@ impl<L: Load> Dispatch<L> {
 }
 
 impl Lane {
-    #[inline]
+    #[inline(always)] // for each arrival
     fn falls_due(&mut self, arrival: &Arrival, own: Option<OwnJourneys>, now: Instant) {
         match (&mut self.own, own) {
             (Some(line), Some(own)) if own.has(arrival) => match arrival.starts_journey() {
@@ -43,7 +43,7 @@ impl Lane {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_overslept(&mut self, now: Instant) {
         self.oversleep.note(self.woke_for_due, now);
         if let Some(own) = &mut self.own {

@@ -109,7 +109,7 @@ impl<L: Load> Dispatch<L> {
             if *sends == SENDS_PER_CALL_MAX {
                 return false;
             }
-            let Some(mut flight) = self.take_head(origin) else { return true };
+            let Some(flight) = self.take_head(origin) else { return true };
             let opens = self.policy.origins.socket_use(flight.arrival.operation) == origins::SocketUse::Opens;
             let (owner, is_late) = (flight.arrival.slot, self.is_late(&flight.arrival, now));
             let Some((sockets, owner)) = self.sockets(origin).zip(owner) else { return true };
@@ -118,7 +118,7 @@ impl<L: Load> Dispatch<L> {
                 _ if is_late => self.give_up_waiting(&flight, now, rec),
                 _ if opens => sockets.to_open.push_back(flight),
                 Held::Open(conn) if self.lanes[origin].connections.at(conn).has_room() => {
-                    self.bind(&mut flight, origin, conn, out);
+                    self.bind(flight, origin, conn, out);
                     *sends += 1;
                 }
                 Held::Ended(kind) => self.end_unanswered(&flight, 0, Some(kind), now, rec),
@@ -166,7 +166,7 @@ impl<L: Load> Dispatch<L> {
         *sockets.held(owner) = Held::Open(slot);
         match flight {
             Some(flight) if self.is_late(&flight.arrival, now) => self.give_up_waiting(&flight, now, rec),
-            Some(mut flight) => self.bind(&mut flight, origin, slot, out),
+            Some(flight) => self.bind(flight, origin, slot, out),
             None => {}
         }
     }

@@ -3,9 +3,29 @@
 use super::Dispatch;
 use super::lane::Lane;
 use crate::load::Load;
+use crate::record::Recorder;
 use crate::time::{Instant, Nanos};
 
 impl<L: Load> Dispatch<L> {
+    /// Takes note of how things stand after an event.
+    #[inline(always)]
+    pub(super) fn look_around(&mut self, now: Instant, rec: &mut Recorder) {
+        let Dispatch { load, lanes, retrying, more_to_do, .. } = self;
+        for (origin, lane) in lanes.iter_mut().enumerate() {
+            let due = load.as_ref().map_or(0, |load| load.waiting(origin));
+            let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
+            *more_to_do |= lane.look_at(due, again, now);
+        }
+        if self.policy.own.is_some() {
+            for origin in 0..self.lanes.len() {
+                self.more_to_do |= self.look_at_own(origin, now);
+            }
+        }
+        // Some are left over, or have ended only while this turn sent.
+        self.more_to_do |= self.closes_left && self.has_left();
+        rec.look_at_absences(now);
+    }
+
     /// When a [`Event::Tick`](super::Event::Tick) is due at the latest. A time that has passed means: at once.
     pub fn next_wake(&self) -> Option<Instant> {
         if self.finished {

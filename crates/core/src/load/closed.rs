@@ -122,8 +122,7 @@ impl Closed {
 impl Closed {
     /// At least one request falls due.
     fn fall_due(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
-        while let Some(intended) = self.next_due().filter(|&next| next <= now) {
-            let begins = self.beginners.next_start() == Some(intended);
+        while let Some((intended, begins)) = self.next_user().filter(|&(next, _)| next <= now) {
             let (user, step) = if begins {
                 (self.beginners.begin(), 0)
             } else {
@@ -142,6 +141,18 @@ impl Closed {
             due(arrival);
             self.ready[self.origins.of(arrival.operation)].push_back(arrival);
         }
+    }
+
+    /// When the next request falls due, and whether it is the first of its user: of one time, that one comes first.
+    #[inline]
+    fn next_user(&self) -> Option<(Instant, bool)> {
+        let next = match (self.thinking.front(), self.beginners.next_start()) {
+            (Some(user), Some(start)) if user.until < start => Some((user.until, false)),
+            (_, Some(start)) => Some((start, true)),
+            (Some(user), None) => Some((user.until, false)),
+            (None, None) => None,
+        };
+        next.filter(|&(at, _)| self.left > 0 && at < self.stop)
     }
 
     /// What a user asks for next.
@@ -184,12 +195,7 @@ impl Load for Closed {
 
     #[inline]
     fn next_due(&self) -> Option<Instant> {
-        let next = match (self.thinking.front(), self.beginners.next_start()) {
-            (Some(user), Some(start)) => Some(user.until.min(start)),
-            (Some(user), None) => Some(user.until),
-            (None, start) => start,
-        };
-        next.filter(|&t| self.left > 0 && t < self.stop)
+        self.next_user().map(|(at, _)| at)
     }
 
     #[inline]

@@ -112,13 +112,18 @@ impl Hearing {
     /// A request for `operation` is sent.
     #[inline]
     pub(super) fn begin(&mut self, flight: FlightId, operation: u32) {
+        match self.flights.get_mut(flight.slot as usize).filter(|_| self.is_plain) {
+            Some(heard) => heard.first_byte = None,
+            None => self.begin_anew(flight, operation),
+        }
+    }
+
+    /// The same where the flight's place was never used, or more than codes is looked at.
+    #[inline(never)]
+    fn begin_anew(&mut self, flight: FlightId, operation: u32) {
         let slot = flight.slot as usize;
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
-        }
-        if self.is_plain {
-            self.flights[slot].first_byte = None;
-            return;
         }
         if let Some(whole) = &mut self.whole {
             whole.begin(slot);
@@ -165,6 +170,7 @@ impl Hearing {
 
     /// The end of an answer of which more than its code is looked at: the same as [`Hearing::judge`], and what was kept of it
     /// is let go.
+    #[inline(never)] // off the way of answers of which nothing but the code is looked at
     fn judge_all(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, Then) {
         let slot = flight.slot as usize;
         self.hear(flight, None);
@@ -282,36 +288,9 @@ pub(super) struct Ear<'a> {
     pub(super) may_ask_to_wait: bool,
 }
 
-impl Sink for Ear<'_> {
-    fn ready(&mut self) {
-        self.is_ready = true;
-    }
-
-    fn room(&mut self, places: u32) {
-        // Before a place that has become free is used again.
-        self.hearing.news.insert(0, News::Room(places));
-    }
-
-    fn retired(&mut self) {
-        self.hearing.news.insert(0, News::Retired);
-    }
-
-    #[inline]
-    fn first(&mut self, tag: Tag) {
-        self.hearing.flights[flight_of(tag).slot as usize].first_byte = Some(self.now);
-    }
-
-    #[inline]
-    fn code(&mut self, tag: Tag, code: u16) {
-        self.may_ask_to_wait = matches!(code, 429 | 503);
-        let (heads, bodies) = self.hearing.reads;
-        if heads || bodies {
-            self.hearing.flights[flight_of(tag).slot as usize].code = code;
-        }
-    }
-
-    #[inline]
-    fn head(&mut self, tag: Tag, head: &[u8]) {
+impl Ear<'_> {
+    #[inline(never)]
+    fn look_at_head(&mut self, tag: Tag, head: &[u8]) {
         if std::mem::take(&mut self.may_ask_to_wait) && head_values(head, "retry-after").next().is_some() {
             self.hearing.beside.asked_to_wait += 1;
         }
@@ -351,11 +330,8 @@ impl Sink for Ear<'_> {
         }
     }
 
-    #[inline]
-    fn body(&mut self, tag: Tag, piece: &[u8]) {
-        if !self.hearing.reads.1 {
-            return;
-        }
+    #[inline(never)]
+    fn look_at_body(&mut self, tag: Tag, piece: &[u8]) {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
         self.hearing.hear(flight, Some(piece));
@@ -377,6 +353,49 @@ impl Sink for Ear<'_> {
             heard.matched = needle.advance(heard.matched, piece);
         }
     }
+}
+
+impl Sink for Ear<'_> {
+    fn ready(&mut self) {
+        self.is_ready = true;
+    }
+
+    fn room(&mut self, places: u32) {
+        // Before a place that has become free is used again.
+        self.hearing.news.insert(0, News::Room(places));
+    }
+
+    fn retired(&mut self) {
+        self.hearing.news.insert(0, News::Retired);
+    }
+
+    #[inline]
+    fn first(&mut self, tag: Tag) {
+        self.hearing.flights[flight_of(tag).slot as usize].first_byte = Some(self.now);
+    }
+
+    #[inline]
+    fn code(&mut self, tag: Tag, code: u16) {
+        self.may_ask_to_wait = matches!(code, 429 | 503);
+        let (heads, bodies) = self.hearing.reads;
+        if heads || bodies {
+            self.hearing.flights[flight_of(tag).slot as usize].code = code;
+        }
+    }
+
+    #[inline(always)]
+    fn head(&mut self, tag: Tag, head: &[u8]) {
+        if self.may_ask_to_wait || self.hearing.reads.0 {
+            self.look_at_head(tag, head);
+        }
+    }
+
+    #[inline(always)]
+    fn body(&mut self, tag: Tag, piece: &[u8]) {
+        if self.hearing.reads.1 {
+            self.look_at_body(tag, piece);
+        }
+    }
 
     #[inline]
     fn message(&mut self, tag: Tag) {
@@ -385,7 +404,7 @@ impl Sink for Ear<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
         let (failure, then) = match self.hearing.is_plain {

@@ -145,7 +145,7 @@ impl<P: Protocol> Conn<P> {
     }
 
     /// Takes a request on; [`Conn::write_on`] sends it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn submit(
         &mut self,
         job: &Job<P>,

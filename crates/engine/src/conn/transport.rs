@@ -111,16 +111,10 @@ impl Transport {
 
     /// Writes what it can of both pieces, which leave together. A TLS session takes all of it; what its socket does not
     /// take at once follows with [`Transport::flush`].
+    #[inline]
     pub(super) fn write(&mut self, [first, second]: [&[u8]; 2]) -> Result<usize, FailureKind> {
-        if let Some(tls) = &mut self.tls {
-            // The session's own buffer has no limit.
-            let mut plain = tls.writer();
-            let taken = plain.write_all(first).and_then(|()| plain.write_all(second));
-            if let Err(error) = taken {
-                return Err(self.failed(error, |_| FailureKind::TLS));
-            }
-            self.flush();
-            return Ok(first.len() + second.len());
+        if self.tls.is_some() {
+            return self.write_encrypted([first, second]);
         }
         loop {
             match send_both(self.fd.as_fd(), (first, second)) {
@@ -136,6 +130,18 @@ impl Transport {
                 }
             }
         }
+    }
+
+    fn write_encrypted(&mut self, [first, second]: [&[u8]; 2]) -> Result<usize, FailureKind> {
+        let Some(tls) = &mut self.tls else { return Ok(0) };
+        // The session's own buffer has no limit.
+        let mut plain = tls.writer();
+        let taken = plain.write_all(first).and_then(|()| plain.write_all(second));
+        if let Err(error) = taken {
+            return Err(self.failed(error, |_| FailureKind::TLS));
+        }
+        self.flush();
+        Ok(first.len() + second.len())
     }
 
     /// Goes on writing what a TLS session has ready. Should the socket have failed, reading tells here as well.

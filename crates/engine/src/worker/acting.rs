@@ -50,7 +50,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.actions.clear();
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         if self.script.is_some() {
             return self.send_scripted(id, flight, operation);
@@ -62,6 +62,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     /// Some requests use what answers before them have brought, or answers are kept by arrival.
+    #[inline(never)]
     fn send_followed(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let Some(&arrival) = self.dispatch.arrival(flight) else { return };
         self.common.hearing.begin_for(flight, &arrival);
@@ -75,7 +76,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_one(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         match &self.job.values {
             Some(values) if values.composition(operation).is_some() => {
@@ -85,6 +86,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
+    #[inline(never)]
     fn send_composed(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let job = self.job.clone();
         let (Some(values), Some(mut composer)) = (&job.values, self.composer.take()) else { return };
@@ -97,6 +99,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.composer = Some(composer);
     }
 
+    #[inline(always)]
     pub(super) fn send_filled(
         &mut self,
         id: ConnId,
@@ -113,7 +116,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.submit(id, flight, operation, &mut Until { filler, left });
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {

@@ -53,6 +53,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         // How much room it has, too, before it is used for the first time.
         self.tell(id, now);
+        if !matches!(reading, Reading::Quiet) {
+            self.go_on(id, reading, now);
+        }
+    }
+
+    /// There is more to read, or the connection has begun or ended.
+    #[inline(never)]
+    fn go_on(&mut self, id: ConnId, reading: Reading, now: Instant) {
         match reading {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),
@@ -95,23 +103,31 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let mut i = 0;
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
-            let event = match *news {
-                News::Answered(flight, answer) if self.script.is_some() => {
-                    Event::Answered(flight, self.told_script(flight, answer))
+            match *news {
+                News::Answered(flight, answer) if self.script.is_none() => {
+                    self.take_note(now, Event::Answered(flight, answer));
                 }
-                News::Answered(flight, answer) => Event::Answered(flight, answer),
-                News::Heard(flight, events) => Event::Heard(flight, events),
-                News::Lost(flight, loss) => Event::Lost(flight, loss),
-                News::Room(places) => Event::Room(id, places),
-                News::Retired => Event::Retired(id),
-            };
-            self.take_note(now, event);
+                news => self.take_other_news(id, news, now),
+            }
             if self.unwritten_requests > UNWRITTEN_MAX {
                 self.write_together();
             }
         }
         self.write_together();
         self.common.hearing.news.clear();
+    }
+
+    /// News that only some connections bring.
+    #[inline(never)]
+    fn take_other_news(&mut self, id: ConnId, news: News, now: Instant) {
+        let event = match news {
+            News::Answered(flight, answer) => Event::Answered(flight, self.told_script(flight, answer)),
+            News::Heard(flight, events) => Event::Heard(flight, events),
+            News::Lost(flight, loss) => Event::Lost(flight, loss),
+            News::Room(places) => Event::Room(id, places),
+            News::Retired => Event::Retired(id),
+        };
+        self.take_note(now, event);
     }
 
     /// Forgets answers by which the target says that the time has passed which it was told. Their own timeout ends these arrivals

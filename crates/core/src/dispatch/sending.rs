@@ -1,0 +1,182 @@
+//! What waits for a connection to an origin, and how it is sent.
+
+use super::again::Again;
+use super::lane::Lane;
+use super::overslept::OVERSLEPT_FROM;
+use super::{Action, Actions, Dispatch, SENDS_PER_CALL_MAX};
+use crate::arrival::Arrival;
+use crate::load::Load;
+use crate::record::{Flight, Recorder};
+use crate::time::Instant;
+
+impl<L: Load> Dispatch<L> {
+    /// Sends what waits in one lane. Returns false if this call has sent as much as it may and something is left.
+    pub(super) fn pump_lane(
+        &mut self,
+        origin: usize,
+        sends: &mut usize,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) -> bool {
+        let blocked_until = &mut self.lanes[origin].connections.blocked_until;
+        *blocked_until = blocked_until.filter(|&until| now < until);
+        if self.lanes[origin].sockets.is_some() {
+            return self.pump_sockets(origin, sends, now, out, rec);
+        }
+        while self.waiting(origin) > 0 {
+            let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
+            if *sends == SENDS_PER_CALL_MAX {
+                return false;
+            }
+            if self.may_go_before_head(origin)
+                && let Some(flight) = self.take_before_head(origin)
+            {
+                *sends += self.send_again(flight, origin, conn, now, out, rec);
+                continue;
+            }
+            let Some(arrival) = self.take_arrival(origin) else { break };
+            if self.is_late(&arrival, now) {
+                self.give_up_arrival(arrival, origin, now, rec);
+                continue;
+            }
+            // Made where it will lie, because a flight is large: nothing else may take its address.
+            let flight = self.flight_of(arrival, origin);
+            self.bind(flight, origin, conn, out);
+            *sends += 1;
+        }
+        true
+    }
+
+    /// Sends a flight that goes before the first waiting arrival. Returns how many were sent.
+    #[inline(never)]
+    fn send_again(
+        &mut self,
+        flight: Flight,
+        origin: usize,
+        conn: u32,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) -> usize {
+        if self.is_late(&flight.arrival, now) {
+            self.give_up_waiting(&flight, now, rec);
+            return 0;
+        }
+        self.bind(flight, origin, conn, out);
+        1
+    }
+
+    /// An arrival has timed out just before it would have been sent.
+    #[cold]
+    fn give_up_arrival(&mut self, arrival: Arrival, origin: usize, now: Instant, rec: &mut Recorder) {
+        let flight = self.flight_of(arrival, origin);
+        self.give_up_waiting(&flight, now, rec);
+    }
+
+    #[inline(always)] // a flight is large
+    pub(super) fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
+        let Lane { connections, sockets, .. } = &self.lanes[origin];
+        let since = connections.at(conn).since;
+        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
+        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
+        // a journey's WebSocket, no other connection would have done.
+        let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
+        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
+        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
+        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
+        // The arrival has waited for room, and the pool neither grew nor could grow.
+        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
+        flight.ready = ready;
+        let id = connections.id(conn);
+        let Arrival { operation, index, .. } = flight.arrival;
+        let flight = self.take_off(&flight, origin, conn);
+        out.push(Action::Send { conn: id, flight, operation, arrival: index });
+    }
+
+    #[inline]
+    pub(super) fn waiting(&self, origin: usize) -> u64 {
+        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
+        let resend = self.lanes[origin].resend.len() as u64;
+        let sockets = self.lanes[origin].sockets.as_ref().map_or(0, |sockets| sockets.waiting());
+        resend + again + sockets + self.load.as_ref().map_or(0, |load| load.waiting(origin))
+    }
+
+    /// The next flight to send: second sends first, then the one that could be sent first, a further attempt or an
+    /// arrival.
+    pub(super) fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
+        if self.may_go_before_head(origin)
+            && let Some(flight) = self.take_before_head(origin)
+        {
+            return Some(flight);
+        }
+        self.take_head(origin)
+    }
+
+    /// The first waiting arrival.
+    pub(super) fn take_head(&mut self, origin: usize) -> Option<Flight> {
+        let arrival = self.take_arrival(origin)?;
+        Some(self.flight_of(arrival, origin))
+    }
+
+    /// Whether something may go before the first waiting arrival. Quick.
+    #[inline]
+    fn may_go_before_head(&self, origin: usize) -> bool {
+        self.retrying.is_some() || !self.lanes[origin].resend.is_empty()
+    }
+
+    /// A second send or a further attempt that goes before the first waiting arrival.
+    #[inline(never)]
+    fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
+        if let Some(flight) = self.lanes[origin].resend.pop_front() {
+            return Some(flight);
+        }
+        let again = self.first_ready(origin)?;
+        let head = self.load.as_ref().and_then(|load| load.head(origin));
+        if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
+    }
+
+    /// The attempt after the first that may be sent to `origin` and has waited longest.
+    pub(super) fn first_ready(&self, origin: usize) -> Option<&Again> {
+        self.retrying.as_ref()?.first_ready(origin)
+    }
+
+    pub(super) fn take_again(&mut self, origin: usize) -> Option<Flight> {
+        self.retrying.as_mut()?.pop_ready(origin)
+    }
+
+    #[inline(always)]
+    fn take_arrival(&mut self, origin: usize) -> Option<Arrival> {
+        let load = self.load.as_mut()?;
+        let arrival = load.head(origin)?;
+        load.pop(origin);
+        if let Some(retrying) = &mut self.retrying {
+            retrying.begins();
+        }
+        Some(arrival)
+    }
+
+    /// Takes the oldest arrival, which will not be sent.
+    pub(super) fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
+        let load = self.load.as_mut()?;
+        let arrival = load.oldest(origin)?;
+        load.pop_oldest(origin);
+        Some(self.flight_of(arrival, origin))
+    }
+
+    #[inline(always)] // a flight is large
+    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
+        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
+        let lane = &mut self.lanes[origin];
+        let noticed = lane.oversleep.noticed(&arrival);
+        Flight {
+            arrival,
+            noticed,
+            held_until,
+            // Arrivals that are noticed in one turn may find the pool filled by the first of them.
+            pool_full: lane.connections.fullness.was_full_at(noticed)
+                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
+            ..Flight::default()
+        }
+    }
+}
