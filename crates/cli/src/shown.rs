@@ -130,7 +130,15 @@ fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
             known.add(&text);
             MASK.to_string()
         }
-        false => known.masked(&text),
+        false => {
+            let mut text = known.masked(&text);
+            if text.len() > TEXT_MAX {
+                let end = text.floor_char_boundary(TEXT_MAX);
+                text.truncate(end);
+                text.push('…');
+            }
+            text
+        }
     };
     NamedValue { name: name.to_string(), value }
 }
@@ -246,6 +254,13 @@ mod tests {
             r#"{"n":"***","token":"***","m":"***","u":"***","i":1}"#
         );
         assert_eq!(shown.headers[0], NamedValue { name: "Host".into(), value: "h".into() });
+    }
+
+    #[test]
+    fn a_long_drawn_value_is_cut() {
+        let mut known = Known::of_variables();
+        let shown = value("u.big", "ä".repeat(3_000).as_bytes(), &mut known).value;
+        assert_eq!((shown.chars().count(), shown.ends_with("ä…")), (2_049, true));
     }
 
     #[test]

@@ -249,10 +249,25 @@ fn what_can_not_be_drawn_is_said_before_the_run() {
             &["--order shuffled"],
         ),
         (&["--let", "a=uniform(9)", "--let", "a=uniform(8)"], &["twice"]),
+        (
+            &["--let", "a=uniform(b)", "--let", "b=zipf(a)"],
+            &["in a circle: a is drawn from b is drawn from a"],
+        ),
+        (&["--let", "a=uniform(b)", "--let", "b=zipf(9)"], &["`b` is another value"]),
     ] {
         run(args).refused(parts);
     }
     place.call(&["run", "http://{{host}}/", "-R", "10"]).refused(&["path and the query"]);
     place.file("plan.toml", "target = \"http://127.0.0.1:9/\"\n[let]\nitem = \"zipf(1M, z=3)\"\n[[requests]]\nurl = \"/{{item}}\"\n");
     place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:3:18"]);
+    place.file("circle.toml", "[let]\na = \"uniform(b)\"\nb = \"{{a}}\"\n[[request]]\nurl = \"/{{a}}\"\n");
+    let said = place.call(&["plan", "check", "circle.toml"]);
+    said.refused(&["[request] is a section", "[[requests]] for a list"]);
+    place.file(
+        "circle.toml",
+        "[let]\na = \"uniform(b)\"\nb = \"{{a}}\"\n[[requests]]\nurl = \"http://127.0.0.1:9/{{a}}\"\n",
+    );
+    place
+        .call(&["plan", "check", "circle.toml"])
+        .refused(&["circle.toml:2", "in a circle: a is drawn from b"]);
 }

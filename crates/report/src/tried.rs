@@ -109,7 +109,7 @@ fn request(out: &mut String, name: &str, one: &TriedRequest) {
         let _ = writeln!(out, "  note: {note}");
     }
     for value in &one.drawn {
-        let _ = writeln!(out, "  drawn: {} = {}", value.name, value.value);
+        let _ = writeln!(out, "  drawn: {} = {}", value.name, value.value.replace('\n', "\\n"));
     }
     one.sent.iter().for_each(|sent| message(out, '>', sent));
     one.answer.iter().for_each(|answer| message(out, '<', answer));

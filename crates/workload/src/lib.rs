@@ -7,6 +7,7 @@
 
 pub mod answer;
 mod balanced;
+mod composition;
 mod date;
 mod decimal;
 mod draws;
@@ -33,6 +34,7 @@ mod weighted;
 mod ycsb;
 
 pub use balanced::{Balanced, Unbalanced};
+pub use composition::Composition;
 pub use draws::{Drawing, Draws};
 pub use encode::Context;
 pub use error::{Place, SourceError, ValuesError};
@@ -41,5 +43,5 @@ pub use hole::{Hole, RECORDED};
 pub use kept::{KEPT_MAX, Kept};
 pub use lets::{LETS_MAX, Lets};
 pub use source::{Needs, Source};
-pub use values::{Composer, Composition, Values};
+pub use values::{Composer, Values};
 pub use ycsb::hashed as ycsb_hashed;

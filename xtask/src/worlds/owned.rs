@@ -63,15 +63,13 @@ impl Owned {
                 hold!(*total <= self.max, "{total} connections in a pool of {}", self.max);
             }
             Sight::Turn(Event::Connected(conn, _)) => {
-                if self.opening.remove(&conn) {
-                    self.open.insert(conn, Whose::Nobody);
-                }
+                let is_new = self.opening.remove(&conn);
+                self.open.extend(is_new.then_some((conn, Whose::Nobody)));
             }
             Sight::Turn(Event::ConnectFailed(conn, _) | Event::Closed(conn, _))
             | Sight::Action(Action::Close(conn, _)) => {
-                if self.opening.remove(&conn) || self.open.remove(&conn).is_some() {
-                    *self.total.entry(conn.origin).or_default() -= 1;
-                }
+                let was_there = self.opening.remove(&conn) || self.open.remove(&conn).is_some();
+                *self.total.entry(conn.origin).or_default() -= usize::from(was_there);
             }
             Sight::Action(Action::Send { conn, operation, arrival, .. }) => {
                 self.sent(conn, operation, unit(arrival))?;

@@ -5,7 +5,7 @@ use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
 use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP, STAGES};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
-use super::unknown::unknown;
+use super::unknown::{not_a_section, unknown};
 use super::variables;
 use super::yaml;
 use crate::args::arrivals;
@@ -270,7 +270,8 @@ impl Reader<'_> {
                     tables[place] = self.list(&LISTS[place], node);
                 }
                 name if fields::sections().contains(&name) => {
-                    let entries = self.kept(table(node, "a section is a table of fields"));
+                    let why = not_a_section(name, &node);
+                    let entries = self.kept(table(node, &why));
                     given.extend(self.fields(name, &format!("[{name}]"), entries.unwrap_or_default()));
                 }
                 name if fields::of(TOP).any(|field| field.name == name) => {

@@ -3,7 +3,7 @@
 use super::fields::{self, Field, TOP};
 use super::lists::{List, REQUESTS};
 use super::source::Wrong;
-use super::tree::Key;
+use super::tree::{Key, Node, Value};
 
 /// There is no field of this name among `own`, but maybe elsewhere.
 pub(super) fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clone) -> Wrong {
@@ -28,4 +28,16 @@ fn belongs(field: &Field) -> Option<String> {
         list if List::called(list).is_some() => format!("it belongs into [[{list}]]"),
         section => format!("it belongs into [{section}]"),
     })
+}
+
+/// What stands in a section's place and is none. A list is easily meant for another one: `[[request]]` for `[[requests]]`.
+pub(super) fn not_a_section(name: &str, node: &Node) -> String {
+    let list = List::called(&format!("{name}s")).map(|list| list.name);
+    match (&node.value, list) {
+        (Value::List(_), Some(list)) => {
+            format!("[{name}] is a section, of which there is one: write [{name}], or [[{list}]] for a list")
+        }
+        (Value::List(_), None) => format!("[{name}] is a section, of which there is one: write [{name}]"),
+        _ => "a section is a table of fields".to_string(),
+    }
 }

@@ -1,5 +1,6 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
+use super::references::explained;
 use crate::{environment, inputs};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::hash_map::RandomState;
@@ -62,9 +63,12 @@ fn opened(path: &Path) -> io::Result<Box<dyn Read>> {
 /// The table of the values of a command line without a plan.
 pub(crate) fn table(lets: &[String]) -> Result<Arc<Lets>> {
     let mut table = Lets::default();
-    for Named { name, text } in of_flags(lets)? {
-        let source = read(&text, Path::new("")).map_err(|error| anyhow!("--let {name}: {error}"))?;
-        table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
+    let named = of_flags(lets)?;
+    let all: Vec<(&str, &str)> = named.iter().map(|one| (&*one.name, &*one.text)).collect();
+    for Named { name, text } in &named {
+        let wrong = |error| anyhow!("--let {name}: {}", explained(name, &all).unwrap_or(error));
+        let source = read(text, Path::new("")).map_err(|error| wrong(error.to_string()))?;
+        table.add(name, source).map_err(|why| anyhow!("--let: {why}"))?;
     }
     Ok(Arc::new(table.of_run(run_id(false))))
 }

@@ -10,6 +10,7 @@ pub(crate) mod login;
 pub(crate) mod multipart;
 pub(crate) mod postgres;
 pub(crate) mod redis;
+pub(crate) mod references;
 pub(crate) mod share;
 pub(crate) mod steps;
 pub(crate) mod template;

@@ -106,7 +106,7 @@ fn a_request_on_a_connection_of_another_journey_is_seen() {
             "seed {seed}: nobody has seen it"
         );
     }
-    assert!(changed >= 10, "only {changed} worlds had the place for it");
+    assert!(changed >= 5, "only {changed} worlds had the place for it");
 }
 
 #[test]
