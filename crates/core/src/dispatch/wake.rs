@@ -52,9 +52,11 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
-            let for_own = self.oldest_for_own(origin);
-            no_later(for_own.map(|intended| intended + timeout));
-            no_later(connections.blocked_until.filter(|_| for_own.is_some()));
+            if lane.own.is_some() {
+                let for_own = self.oldest_for_own(origin);
+                no_later(for_own.map(|intended| intended + timeout));
+                no_later(connections.blocked_until.filter(|_| for_own.is_some()));
+            }
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);
