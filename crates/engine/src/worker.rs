@@ -331,7 +331,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
         if let Some(recorder) = &mut self.recorder {
             if let Some(absence) = self.pacer.watch().take_absence() {

@@ -177,7 +177,7 @@ impl Protocol for Http1 {
         Ok(true)
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(
         &mut self,
         shared: &mut Shared,

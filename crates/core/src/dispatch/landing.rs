@@ -1,6 +1,6 @@
 //! Flights: how they begin and how they end.
 
-use super::arena::NONE;
+use super::arena::{Arena, NONE};
 use super::connections::Connection;
 use super::lane::Lane;
 use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
@@ -32,6 +32,53 @@ impl Bound {
     }
 }
 
+/// Those of a worker.
+pub(super) type Flights = Arena<Bound, 3>;
+
+impl Lane {
+    /// `flight` is under way on `conn`.
+    #[inline(always)]
+    pub(super) fn take_off(
+        &mut self,
+        flights: &mut Flights,
+        flight: &Flight,
+        origin: usize,
+        conn: u32,
+    ) -> FlightId {
+        let list = self.round(flight.repeats);
+        let slot = self.list_flight(flights, flight, (origin, conn), list);
+        self.connections.take_place(conn, flights, slot);
+        FlightId { slot, generation: flights.generation(slot) }
+    }
+
+    #[inline(always)] // a flight is large
+    fn list_flight(
+        &mut self,
+        flights: &mut Flights,
+        flight: &Flight,
+        (origin, conn): (usize, u32),
+        list: u8,
+    ) -> u32 {
+        let slot = flights.take_by(|| Bound {
+            origin: origin as u8,
+            conn,
+            list,
+            is_abandoned: false,
+            is_timed: false,
+            flight: *flight,
+        });
+        // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
+        // short. Later attempts have lists of their own.
+        let (in_flight, _) = self.list(list);
+        let mut prev = in_flight.tail;
+        while prev != NONE && flights[prev].flight.arrival.intended > flight.arrival.intended {
+            prev = flights.prev(in_flight, prev);
+        }
+        flights.insert_after(in_flight, prev, slot);
+        slot
+    }
+}
+
 impl<L: Load> Dispatch<L> {
     /// The arrival of a flight that is under way.
     #[inline]
@@ -59,15 +106,6 @@ impl<L: Load> Dispatch<L> {
         oldest
     }
 
-    /// `flight` is under way on `conn`.
-    #[inline(always)]
-    pub(super) fn take_off(&mut self, flight: &Flight, origin: usize, conn: u32) -> FlightId {
-        let list = self.lanes[origin].round(flight.repeats);
-        let slot = self.list_flight(flight, origin, conn, list);
-        self.lanes[origin].connections.take_place(conn, &mut self.flights, slot);
-        FlightId { slot, generation: self.flights.generation(slot) }
-    }
-
     /// `flight` is under way on its journey's own connection. `waited` says whether it waited for that connection.
     pub(super) fn take_off_alone(
         &mut self,
@@ -76,35 +114,15 @@ impl<L: Load> Dispatch<L> {
         conn: u32,
         waited: bool,
     ) -> FlightId {
-        let lane = &self.lanes[origin];
+        let Dispatch { lanes, flights, .. } = self;
+        let lane = &mut lanes[origin];
         let list = if waited { lane.waited() } else { lane.round(flight.repeats) };
-        let slot = self.list_flight(flight, origin, conn, list);
-        self.lanes[origin].connections.take_own_place(conn, &mut self.flights, slot);
-        FlightId { slot, generation: self.flights.generation(slot) }
+        let slot = lane.list_flight(flights, flight, (origin, conn), list);
+        lane.connections.take_own_place(conn, flights, slot);
+        FlightId { slot, generation: flights.generation(slot) }
     }
 
-    #[inline(always)] // a flight is large
-    fn list_flight(&mut self, flight: &Flight, origin: usize, conn: u32, list: u8) -> u32 {
-        let slot = self.flights.take_by(|| Bound {
-            origin: origin as u8,
-            conn,
-            list,
-            is_abandoned: false,
-            is_timed: false,
-            flight: *flight,
-        });
-        // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
-        // short. Later attempts have lists of their own.
-        let (in_flight, _) = self.lanes[origin].list(list);
-        let mut prev = in_flight.tail;
-        while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
-            prev = self.flights.prev(in_flight, prev);
-        }
-        self.flights.insert_after(in_flight, prev, slot);
-        slot
-    }
-
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
         let bound = self.flights.tenant_mut(id.slot, id.generation).filter(|bound| !bound.is_abandoned);
         let Some(Bound { origin, conn, flight, .. }) = bound else { return };

@@ -44,8 +44,7 @@ use crate::load::Load;
 use crate::record::{Answer, ConnectionLevels, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
 use again::Retrying;
-use arena::Arena;
-use landing::Bound;
+use landing::Flights;
 use lane::Lane;
 
 /// Connection attempts that one tick may ask for.
@@ -79,7 +78,7 @@ pub struct Dispatch<L> {
     /// The lane that opens first in the next turn. This is separate, because lanes that open must not decide which
     /// lanes send.
     first_to_open: usize,
-    flights: Arena<Bound, 3>,
+    flights: Flights,
     /// `None` if nothing is tried again.
     retrying: Option<Box<Retrying>>,
     /// Answers since the last tick.
@@ -99,7 +98,7 @@ impl<L: Load> Dispatch<L> {
             lanes: (0..policy.origins.count()).map(|origin| Lane::new(&policy, origin)).collect(),
             first_to_send: 0,
             first_to_open: 0,
-            flights: Arena::new(policy.flights_reserved()),
+            flights: Flights::new(policy.flights_reserved()),
             retrying: Retrying::new(&policy).map(Box::new),
             answers: 0,
             closes_left: policy.own.is_some() || policy.origins.has_sockets(),

@@ -16,7 +16,7 @@ impl<L: Load> Dispatch<L> {
         self.take_note_of_due(end - Nanos(1), now, rec);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
         let mut is_any = false;

@@ -1,6 +1,7 @@
 //! What waits for a connection to an origin, and how it is sent.
 
-use super::again::Again;
+use super::again::{Again, Retrying};
+use super::landing::Flights;
 use super::lane::Lane;
 use super::overslept::OVERSLEPT_FROM;
 use super::{Action, Actions, Dispatch, SENDS_PER_CALL_MAX};
@@ -35,14 +36,16 @@ impl<L: Load> Dispatch<L> {
                 *sends += self.send_again(flight, origin, conn, now, out, rec);
                 continue;
             }
-            let Some(arrival) = self.take_arrival(origin) else { break };
-            if self.is_late(&arrival, now) {
+            let Dispatch { load: Some(load), lanes, flights, retrying, policy, .. } = self else { break };
+            let lane = &mut lanes[origin];
+            let Some(arrival) = take_arrival(load, retrying.as_deref_mut(), origin) else { break };
+            if now.since(arrival.intended) > policy.timeout {
                 self.give_up_arrival(arrival, origin, now, rec);
                 continue;
             }
             // Made where it will lie, because a flight is large: nothing else may take its address.
-            let flight = self.flight_of(arrival, origin);
-            self.bind(flight, origin, conn, out);
+            let flight = lane.flight_of(load, arrival);
+            out.push(lane.bind(flights, flight, origin, conn));
             *sends += 1;
         }
         true
@@ -63,35 +66,16 @@ impl<L: Load> Dispatch<L> {
             self.give_up_waiting(&flight, now, rec);
             return 0;
         }
-        self.bind(flight, origin, conn, out);
+        out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
         1
     }
 
     /// An arrival has timed out just before it would have been sent.
     #[cold]
     fn give_up_arrival(&mut self, arrival: Arrival, origin: usize, now: Instant, rec: &mut Recorder) {
-        let flight = self.flight_of(arrival, origin);
+        let Some(load) = &self.load else { return };
+        let flight = self.lanes[origin].flight_of(load, arrival);
         self.give_up_waiting(&flight, now, rec);
-    }
-
-    #[inline(always)] // a flight is large
-    pub(super) fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
-        let Lane { connections, sockets, .. } = &self.lanes[origin];
-        let since = connections.at(conn).since;
-        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
-        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
-        // a journey's WebSocket, no other connection would have done.
-        let ready = if sockets.is_some() { since } else { since.min(connections.room_from) };
-        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
-        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
-        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
-        // The arrival has waited for room, and the pool neither grew nor could grow.
-        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
-        flight.ready = ready;
-        let id = connections.id(conn);
-        let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(&flight, origin, conn);
-        out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
     #[inline]
@@ -115,8 +99,9 @@ impl<L: Load> Dispatch<L> {
 
     /// The first waiting arrival.
     pub(super) fn take_head(&mut self, origin: usize) -> Option<Flight> {
-        let arrival = self.take_arrival(origin)?;
-        Some(self.flight_of(arrival, origin))
+        let Dispatch { load: Some(load), lanes, retrying, .. } = self else { return None };
+        let arrival = take_arrival(load, retrying.as_deref_mut(), origin)?;
+        Some(lanes[origin].flight_of(load, arrival))
     }
 
     /// Whether something may go before the first waiting arrival. Quick.
@@ -145,38 +130,60 @@ impl<L: Load> Dispatch<L> {
         self.retrying.as_mut()?.pop_ready(origin)
     }
 
-    #[inline(always)]
-    fn take_arrival(&mut self, origin: usize) -> Option<Arrival> {
-        let load = self.load.as_mut()?;
-        let arrival = load.head(origin)?;
-        load.pop(origin);
-        if let Some(retrying) = &mut self.retrying {
-            retrying.begins();
-        }
-        Some(arrival)
-    }
-
     /// Takes the oldest arrival, which will not be sent.
     pub(super) fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
         let arrival = load.oldest(origin)?;
         load.pop_oldest(origin);
-        Some(self.flight_of(arrival, origin))
+        Some(self.lanes[origin].flight_of(load, arrival))
     }
+}
 
+/// Takes the first waiting arrival, which has not been sent yet.
+#[inline(always)]
+fn take_arrival<L: Load>(load: &mut L, retrying: Option<&mut Retrying>, origin: usize) -> Option<Arrival> {
+    let arrival = load.head(origin)?;
+    load.pop(origin);
+    if let Some(retrying) = retrying {
+        retrying.begins();
+    }
+    Some(arrival)
+}
+
+impl Lane {
     #[inline(always)] // a flight is large
-    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
-        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
-        let lane = &mut self.lanes[origin];
-        let noticed = lane.oversleep.noticed(&arrival);
+    fn flight_of<L: Load>(&mut self, load: &L, arrival: Arrival) -> Flight {
+        let held_until = load.held_until(&arrival);
+        let noticed = self.oversleep.noticed(&arrival);
         Flight {
             arrival,
             noticed,
             held_until,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: lane.connections.fullness.was_full_at(noticed)
-                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
+            pool_full: self.connections.fullness.was_full_at(noticed)
+                || self.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         }
+    }
+
+    /// `flight` is sent on `conn`, which has room.
+    #[inline(always)] // a flight is large
+    pub(super) fn bind(&mut self, flights: &mut Flights, mut flight: Flight, origin: usize, conn: u32) -> Action {
+        let connections = &self.connections;
+        // Any connection with room would have done. So only the time in which none had room counts as waiting for a
+        // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
+        // a journey's WebSocket, no other connection would have done.
+        let since = connections.at(conn).since;
+        let ready = if self.sockets.is_some() { since } else { since.min(connections.room_from) };
+        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
+        // Time in which the plan held the arrival back was not spent waiting for a connection alone.
+        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
+        // The arrival has waited for room, and the pool neither grew nor could grow.
+        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
+        flight.ready = ready;
+        let id = connections.id(conn);
+        let Arrival { operation, index, .. } = flight.arrival;
+        let flight = self.take_off(flights, &flight, origin, conn);
+        Action::Send { conn: id, flight, operation, arrival: index }
     }
 }

@@ -118,7 +118,7 @@ impl<L: Load> Dispatch<L> {
                 _ if is_late => self.give_up_waiting(&flight, now, rec),
                 _ if opens => sockets.to_open.push_back(flight),
                 Held::Open(conn) if self.lanes[origin].connections.at(conn).has_room() => {
-                    self.bind(flight, origin, conn, out);
+                    out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
                     *sends += 1;
                 }
                 Held::Ended(kind) => self.end_unanswered(&flight, 0, Some(kind), now, rec),
@@ -166,7 +166,7 @@ impl<L: Load> Dispatch<L> {
         *sockets.held(owner) = Held::Open(slot);
         match flight {
             Some(flight) if self.is_late(&flight.arrival, now) => self.give_up_waiting(&flight, now, rec),
-            Some(flight) => self.bind(flight, origin, slot, out),
+            Some(flight) => out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, slot)),
             None => {}
         }
     }

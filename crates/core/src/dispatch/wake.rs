@@ -57,9 +57,11 @@ impl<L: Load> Dispatch<L> {
             no_later(self.first_socket(origin).map(|intended| intended + timeout));
             let sockets_wait = lane.sockets.as_ref().is_some_and(|sockets| sockets.waiting() > 0);
             no_later(connections.blocked_until.filter(|_| sockets_wait));
-            let for_own = self.oldest_for_own(origin);
-            no_later(for_own.map(|intended| intended + timeout));
-            no_later(connections.blocked_until.filter(|_| for_own.is_some()));
+            if lane.own.is_some() {
+                let for_own = self.oldest_for_own(origin);
+                no_later(for_own.map(|intended| intended + timeout));
+                no_later(connections.blocked_until.filter(|_| for_own.is_some()));
+            }
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);

@@ -144,11 +144,12 @@ impl Load for OpenLoad {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.queues[origin].head()
     }
 
+    #[inline]
     fn pop(&mut self, origin: usize) {
         let is_mine = |arrival: &Arrival| self.drawing.line(arrival) == origin;
         self.queues[origin].pop(|cursor| self.drawing.next(cursor), is_mine);

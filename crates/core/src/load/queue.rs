@@ -31,10 +31,12 @@ impl Queue {
         Queue { held: VecDeque::with_capacity(HELD_MAX), next: None, cursor, counted: 0 }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> u64 {
         self.held.len() as u64 + self.counted
     }
 
+    #[inline(always)]
     pub(super) fn head(&self) -> Option<Arrival> {
         self.held.front().copied()
     }
@@ -66,6 +68,7 @@ impl Queue {
         }
     }
 
+    #[inline(never)]
     fn hold_more(
         &mut self,
         mut draw: impl FnMut(&mut Cursor) -> Option<Arrival>,

@@ -43,11 +43,15 @@ impl Load for Open {
         }
     }
 
-    #[inline]
+    #[inline(always)] // most runs have one load, and its head is not copied then
     fn head(&self, origin: usize) -> Option<Arrival> {
-        self.loads[self.first(origin)].head(origin)
+        match &self.loads[..] {
+            [only] => only.head(origin),
+            loads => loads[self.first(origin)].head(origin),
+        }
     }
 
+    #[inline]
     fn pop(&mut self, origin: usize) {
         let first = self.first(origin);
         self.loads[first].pop(origin);
@@ -55,6 +59,9 @@ impl Load for Open {
 
     #[inline]
     fn waiting(&self, origin: usize) -> u64 {
+        if let [only] = &self.loads[..] {
+            return only.waiting(origin);
+        }
         self.loads.iter().map(|load| load.waiting(origin)).sum()
     }
 
@@ -64,6 +71,9 @@ impl Load for Open {
 
     #[inline]
     fn next_due(&self) -> Option<Instant> {
+        if let [only] = &self.loads[..] {
+            return only.next_due();
+        }
         self.loads.iter().filter_map(Load::next_due).min()
     }
 

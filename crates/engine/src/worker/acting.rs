@@ -150,13 +150,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     /// Requests on one connection leave in one write.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_together(&mut self) {
         if !self.unwritten.is_empty() {
             self.write_unwritten();
         }
     }
 
+    #[inline(never)]
     fn write_unwritten(&mut self) {
         for i in 0..self.unwritten.len() {
             let id = self.unwritten[i];
