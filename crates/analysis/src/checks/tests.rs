@@ -12,6 +12,7 @@ use unblink_core::time::{Nanos, SECOND_NS};
 
 mod addresses;
 mod asked_to_wait;
+mod cross_check;
 mod culprits;
 mod generator;
 mod journeys;
@@ -64,6 +65,7 @@ impl World {
                 end: End::Complete,
                 preflight: None,
                 setup_failed: None,
+                cross_check: None,
                 is_part: false,
                 transient_left_out: false,
                 not_steady: None,
