@@ -1,8 +1,8 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, AddressArrivals, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, Spread,
-    WorkerPriority,
+    Aborted, AddressArrivals, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
+    Spread, WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;

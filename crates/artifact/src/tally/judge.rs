@@ -103,11 +103,13 @@ impl Tally {
                 .filter(|one| one.failed > 0)
                 .max_by_key(|one| one.failed)
                 .map(|one| (one.name.as_str(), one.failed, one.asked)),
-            cross_check: ending.cross_check.as_ref().filter(|_| self.part.is_none()).map(|check| CrossChecked {
-                requests: check.requests.as_ref(),
-                errors: check.errors.as_ref(),
-                resets: check.resets,
-                problems: &check.problems,
+            cross_check: ending.cross_check.as_ref().filter(|_| self.part.is_none()).map(|check| {
+                CrossChecked {
+                    requests: check.requests.as_ref(),
+                    errors: check.errors.as_ref(),
+                    resets: check.resets,
+                    problems: &check.problems,
+                }
             }),
             is_part: self.part.is_some(),
             transient_left_out: self.cut_at().is_some(),

@@ -3,6 +3,7 @@
 pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
+pub(crate) mod cross_check;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;

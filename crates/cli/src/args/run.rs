@@ -1,6 +1,7 @@
 //! `unblink run`: its flags.
 
 use super::Exports;
+use super::cross_check::CrossCheckArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
@@ -90,6 +91,9 @@ pub(crate) struct RunArgs {
     pub watch_path: Option<PathBuf>,
 
     #[command(flatten)]
+    pub cross_check: CrossCheckArgs,
+
+    #[command(flatten)]
     pub precision: PrecisionArgs,
 
     #[command(flatten)]
@@ -165,6 +169,7 @@ impl RunArgs {
             under_way: JourneyArgs::default(),
             watch_pid: None,
             watch_path: None,
+            cross_check: CrossCheckArgs::default(),
             precision: PrecisionArgs::default(),
             lines: LineArgs::default(),
             target,

@@ -307,8 +307,8 @@ impl Reader<'_> {
     fn fields(&mut self, section: &str, whole: &str, entries: Vec<(Key, Node)>) -> Vec<Given> {
         let mut given = Vec::new();
         for (key, node) in entries {
-            let Some(field) = fields::of(section).find(|field| field.name == key.name) else {
-                let own = fields::of(section).map(|field| field.name.as_str());
+            let Some(field) = fields::of(section).find(|field| field.key() == key.name) else {
+                let own = fields::of(section).map(Field::key);
                 let mut wrong = unknown(whole, &key, own);
                 if section == LOADS && ALONE.contains(&key.name.as_str()) {
                     let help =
@@ -399,8 +399,8 @@ impl Reader<'_> {
 pub(super) fn conflict(command: &Command, given: &[Given]) -> Option<Wrong> {
     given.iter().enumerate().find_map(|(i, Given { field, values })| {
         let excludes = |one: &&Given| fields::exclude(command, one.field.arg(command), field.arg(command));
-        let one = &given[..i].iter().find(excludes)?.field.name;
-        let message = format!("{one} and {} exclude each other: leave one of them out", field.name);
+        let one = given[..i].iter().find(excludes)?.field.key();
+        let message = format!("{one} and {} exclude each other: leave one of them out", field.key());
         Some(Wrong::new(values.first()?.at.clone(), message))
     })
 }
@@ -411,7 +411,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
             "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
             "false" | "False" | "FALSE" => Ok(Vec::new()),
-            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
+            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.key()))),
         },
         (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
             let node = Node { at: node.at, value, is_text: false };
@@ -419,7 +419,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
-        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
+        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.key()))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
             variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;

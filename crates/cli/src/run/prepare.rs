@@ -8,7 +8,7 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{codes, events, failures, grpc, objectives, postgres, redis, watch};
+use super::{codes, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -53,6 +53,8 @@ pub(crate) struct Prepared {
     pub rate_cap: Option<Rate>,
     /// What may stop it.
     pub guards: Guards,
+    /// What is asked of the service's own metrics.
+    pub cross_check: Option<cross_check::CrossCheck>,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -129,7 +131,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
     let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
-    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards })
+    let cross_check = cross_check::prepare(args, &limits)?;
+    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.

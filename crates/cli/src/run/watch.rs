@@ -21,6 +21,7 @@ pub(super) fn plan(args: &RunArgs) -> Result<WatchPlan> {
     let plan = WatchPlan {
         pid: args.watch_pid,
         path: args.watch_path.as_ref().map(|path| path.display().to_string()),
+        metrics: Vec::new(),
     };
     if plan.is_empty() {
         return Ok(plan);
@@ -68,6 +69,7 @@ impl Watch {
             memory_bytes: self.pid.and_then(memory_bytes),
             descriptors: self.pid.and_then(descriptors),
             size_bytes: self.path.as_deref().and_then(size_bytes),
+            metrics: Vec::new(),
         };
         if let Some(writer) = &mut self.writer {
             writer.write(&sample);

@@ -1,0 +1,219 @@
+//! `--cross-check-…`: the service's own metrics, held against what was measured. It is asked by a thread of its own, and nothing
+//! that is measured waits for it.
+
+mod service;
+mod source;
+mod told;
+
+use crate::args::cross_check::CrossCheckArgs;
+use crate::args::run::RunArgs;
+use crate::errors::{refuse, refused};
+use crate::output;
+use crate::signals::Interruptions;
+use anyhow::{Context, Result};
+use service::Service;
+use source::{Role, Source};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use unblink_artifact::document::{self, MetricsSource};
+use unblink_core::record::Bank;
+use unblink_engine::clock::WallTime;
+use unblink_engine::limits::Limits;
+
+/// For each answer before and behind the load.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+/// While it goes on.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// From one round of questions to the next.
+const EVERY: Duration = Duration::from_secs(5);
+/// Reading answers may take so much of a processor: one part in so many.
+const SHARE: u32 = 10;
+/// So long a sample of a Prometheus server is waited for that is from behind the load: most have one every minute at least.
+const WAIT_MAX: Duration = Duration::from_secs(90);
+/// A page may be asked again so often until it has counted what was answered last, with this in between.
+const AGAIN_MAX: u32 = 8;
+const AGAIN_AFTER: Duration = Duration::from_millis(250);
+
+/// What is asked of whom.
+pub(crate) struct CrossCheck {
+    source: Source,
+    service: Service,
+}
+
+/// What `args` ask for, if anything.
+pub(super) fn prepare(args: &RunArgs, limits: &Limits) -> Result<Option<CrossCheck>> {
+    let asked = &args.cross_check;
+    let first = asked.asked().next();
+    let Some(source) = asked.source() else {
+        if let Some(flag) = first {
+            refuse!(
+                [flag],
+                "--{flag} needs to know whom to ask: add --cross-check-prometheus URL, or --cross-check-scrape URL"
+            );
+        }
+        return Ok(None);
+    };
+    if first.is_none() {
+        refuse!(
+            [source.0],
+            "--{}: nothing is asked for: add --cross-check-latency, --cross-check-requests or --cross-check-errors with a metric",
+            source.0
+        );
+    }
+    let metrics = metrics(asked);
+    let source = Source::new(args, source, &metrics, limits)?;
+    Ok(Some(CrossCheck { source, service: Service::new(&metrics) }))
+}
+
+fn metrics(args: &CrossCheckArgs) -> Vec<(Role, unblink_metrics::selector::Selector)> {
+    let all = [
+        (Role::Latency, &args.cross_check_latency),
+        (Role::Requests, &args.cross_check_requests),
+        (Role::Errors, &args.cross_check_errors),
+    ];
+    all.into_iter().filter_map(|(role, selector)| Some((role, selector.clone()?))).collect()
+}
+
+impl CrossCheck {
+    /// Asks for the first time. What comes from now on is of the load.
+    ///
+    /// # Errors
+    /// There is no answer, or not what is asked for.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        let flag = if self.source.is_prometheus() { "cross-check-prometheus" } else { "cross-check-scrape" };
+        let at = format!("--{flag} {}", self.source.shown());
+        let answers = self.source.ask(true, FIRST_PATIENCE);
+        if let Some(why) = answers.iter().find_map(|answer| answer.as_ref().err()) {
+            return Err(refused(&[flag], format!("{at}: {why}")));
+        }
+        self.service.take(&answers);
+        let seen: Vec<_> = answers.into_iter().flatten().collect();
+        let like = |name: &str| {
+            let like = self.source.like(name, &seen, FIRST_PATIENCE).join(", ");
+            if like.is_empty() { String::new() } else { format!("; there are {like}") }
+        };
+        let mut unknown = Vec::new();
+        for (flag, selector) in self.service.unseen() {
+            let why = format!("it has no {selector}{}", like(&selector.name));
+            // Many a service has no series of errors before the first one.
+            if flag != "cross-check-errors" {
+                return Err(refused(
+                    &[flag],
+                    format!(
+                        "--{flag}: {at}: {why} (a service may have it only once it has answered something)"
+                    ),
+                ));
+            }
+            unknown.push(why);
+        }
+        if let Some(problem) = self.service.first_problem() {
+            return Err(refused(&[flag], format!("{at}: {problem}")));
+        }
+        self.service.begin();
+        self.service.unknown = unknown;
+        Ok(())
+    }
+
+    /// Asks every few seconds, until the end.
+    pub(super) fn watch(self) -> Result<Watching> {
+        let (alive, ended) = channel::<()>();
+        let CrossCheck { source, mut service } = self;
+        let life = move || {
+            let mut wait = EVERY;
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                let before = source.now();
+                service.take(&source.ask(false, PATIENCE));
+                wait = EVERY.max((source.now() - before) * SHARE);
+            }
+            CrossCheck { source, service }
+        };
+        let thread = std::thread::Builder::new().name("cross-check".into()).spawn(life);
+        Ok(Watching { thread: thread.context("can't ask for the service's own metrics")?, alive })
+    }
+}
+
+/// The questions of a run that is under way.
+pub(super) struct Watching {
+    thread: JoinHandle<CrossCheck>,
+    alive: Sender<()>,
+}
+
+impl Watching {
+    /// Asks for the last time, once the load has drained. `beside` are requests that no account of the load has.
+    pub(super) fn end(
+        self,
+        bank: &Bank<u64>,
+        beside: u64,
+        started_at: WallTime,
+        interruptions: &Interruptions,
+    ) -> Option<document::CrossCheck> {
+        drop(self.alive);
+        let CrossCheck { source, mut service } = self.thread.join().ok()?;
+        let own = told::Own::of(bank, beside);
+        let is_whole = match source.is_prometheus() {
+            true => last_samples(&source, &mut service, interruptions),
+            false => last_page(&source, &mut service, own.requests(0).0),
+        };
+        let asked = if source.is_prometheus() { 0 } else { service.asked };
+        Some(told::document(
+            if source.is_prometheus() { MetricsSource::Prometheus } else { MetricsSource::Scrape },
+            source.shown().to_string(),
+            service,
+            is_whole.then_some((own, asked)),
+            started_at,
+        ))
+    }
+}
+
+/// Asks until the page has counted what was answered last.
+fn last_page(source: &Source, service: &mut Service, answered: u64) -> bool {
+    let mut is_answered = false;
+    for again in 0..AGAIN_MAX {
+        if again > 0 {
+            std::thread::sleep(AGAIN_AFTER);
+        }
+        is_answered = service.take(&source.ask(false, FIRST_PATIENCE));
+        if is_answered && service.requests().is_none_or(|(_, there)| there >= answered) {
+            break;
+        }
+    }
+    if !is_answered {
+        service.problem(
+            "the last question, behind the load, was not answered: what was counted since is missing".into(),
+        );
+    }
+    is_answered
+}
+
+/// Waits for a sample of each series from behind the load.
+fn last_samples(source: &Source, service: &mut Service, interruptions: &Interruptions) -> bool {
+    let began = source.now();
+    let mut is_told = false;
+    let mut until = None;
+    loop {
+        if until.is_none() {
+            until = source.time(FIRST_PATIENCE).ok();
+            until.into_iter().for_each(|until| service.end_at(until));
+        }
+        let is_answered = service.take(&source.ask(false, FIRST_PATIENCE));
+        if until.is_some() && is_answered && service.is_over() {
+            return true;
+        }
+        let waited = source.now() - began;
+        if waited >= WAIT_MAX || !interruptions.wait(Duration::from_secs(1)) {
+            let problem = format!(
+                "no sample from behind the load came within {} s: what was counted last is missing",
+                waited.as_secs()
+            );
+            service.problem(problem);
+            return false;
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            output::note(format_args!(
+                "waiting for up to {} s for a sample of the service's metrics from behind the load",
+                WAIT_MAX.as_secs()
+            ));
+        }
+    }
+}
