@@ -27,6 +27,11 @@ pub(crate) struct CrossCheckArgs {
     /// Counter of the service's own errors, such as 'http_requests_total{code=~"5.."}'
     #[arg(long, value_name = "METRIC", value_parser = Selector::parse)]
     pub cross_check_errors: Option<Selector>,
+
+    /// Watch this metric over time, such as process_resident_memory_bytes; a counter by its growth per second. May be given
+    /// several times, up to 8; with --shape soak it is looked at for drift
+    #[arg(long, value_name = "METRIC", value_parser = Selector::parse)]
+    pub cross_check_watch: Vec<Selector>,
 }
 
 impl CrossCheckArgs {
@@ -42,6 +47,7 @@ impl CrossCheckArgs {
             (self.cross_check_latency.is_some(), "cross-check-latency"),
             (self.cross_check_requests.is_some(), "cross-check-requests"),
             (self.cross_check_errors.is_some(), "cross-check-errors"),
+            (!self.cross_check_watch.is_empty(), "cross-check-watch"),
         ];
         all.into_iter().filter_map(|(is_asked, flag)| is_asked.then_some(flag))
     }

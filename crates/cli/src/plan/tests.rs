@@ -37,7 +37,7 @@ fn sample(field: &Field) -> String {
         "tag" => "branch=main",
         "watch-pid" => "1",
         "cross-check-latency" => "a_seconds",
-        "cross-check-requests" | "cross-check-errors" => "a_total",
+        "cross-check-requests" | "cross-check-errors" | "cross-check-watch" => "a_total",
         "from" | "to" | "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain"
         | "budget-time" | "max-duration" | "connection-age" | "resolve-every" | "period" | "trace-step"
         | "try-timeout" | "retry-wait" => "5s",

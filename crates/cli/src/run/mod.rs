@@ -155,8 +155,10 @@ pub(crate) fn execute_watched(
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }
     }
+    let mut news = cross_check::News::default();
     if let Some(cross_check) = &mut cross_check {
         cross_check.begin()?;
+        (header.watch.metrics, news) = cross_check.watched();
     }
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
@@ -182,7 +184,7 @@ pub(crate) fn execute_watched(
             return Err(error.into());
         }
     };
-    let mut watch = watch::Watch::new(&header.watch, folder);
+    let mut watch = watch::Watch::new(&header.watch, news, folder);
     let failed = showing.as_ref().zip(running.take_failed());
     let mut keeping = failed.and_then(|(showing, failed)| failures::Keeping::new(showing, folder, failed));
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.

@@ -1,8 +1,9 @@
 //! What the service's own metrics say beside ours, in words.
 
+use super::title::{Title, title};
 use super::{none_ok, quantile};
 use crate::format::{self, Bound};
-use unblink_artifact::document::{CrossCheck, MetricsSource, RunDocument, ServiceQuantile};
+use unblink_artifact::document::{CrossCheck, MetricsSource, RunDocument, ServiceQuantile, WatchedSeries};
 
 /// Below this, what users feel and what the service counts are the same to a reader.
 const GAP_NS_MIN: u64 = 1_000_000;
@@ -68,4 +69,42 @@ pub(crate) fn its_clock(doc: &RunDocument) -> Option<String> {
 /// Ours at this quantile, as it must be printed.
 pub(crate) fn ours(doc: &RunDocument, q: f64) -> Option<String> {
     Some(super::marked(quantile(&doc.response_time, q)?, false))
+}
+
+/// Of a metric over time.
+pub(crate) fn watched(series: &WatchedSeries) -> Title {
+    let value = |value: f64| watched_value(series, value);
+    let points = &series.points;
+    let highest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
+    let finding = match (points.first(), points.last(), highest) {
+        (Some(first), Some(last), Some(highest)) if highest.1 > first.1.max(last.1) => format!(
+            "{} to {}, at most {} at {}",
+            value(first.1),
+            value(last.1),
+            value(highest.1),
+            format::moment(highest.0)
+        ),
+        (Some(first), Some(last), _) => format!("{} to {}", value(first.1), value(last.1)),
+        _ => "Nothing was seen of it".into(),
+    };
+    title(format!("{}: {finding}", series.of.metric), "As the service says itself, all series together.")
+}
+
+/// What the line is.
+pub(crate) fn watched_unit(series: &WatchedSeries) -> String {
+    let per = if series.of.per_second { ", growth per second" } else { "" };
+    format!("{}{per}", series.of.metric)
+}
+
+/// A value of it, in the unit that its name ends in.
+pub(crate) fn watched_value(series: &WatchedSeries, value: f64) -> String {
+    let name = series.of.metric.split('{').next().unwrap_or_default();
+    match series.of.per_second {
+        true if name.contains("_bytes") && value >= 0.0 => {
+            format!("{}/s", format::bytes(value.round() as u64))
+        }
+        true => format!("{}/s", format::number(value)),
+        false if name.ends_with("_bytes") && value >= 0.0 => format::bytes(value.round() as u64),
+        false => format::number(value),
+    }
 }

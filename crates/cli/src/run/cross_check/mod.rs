@@ -4,6 +4,7 @@
 mod service;
 mod source;
 mod told;
+mod watched;
 
 use crate::args::cross_check::CrossCheckArgs;
 use crate::args::run::RunArgs;
@@ -16,17 +17,21 @@ use source::{Role, Source};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use unblink_artifact::document::{self, MetricsSource};
+use unblink_artifact::document::{self, MetricsSource, WatchedMetric};
 use unblink_core::record::Bank;
 use unblink_engine::clock::WallTime;
 use unblink_engine::limits::Limits;
+pub(super) use watched::News;
 
 /// For each answer before and behind the load.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 /// While it goes on.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// From one round of questions to the next.
+/// From one round of questions to the next; shorter where something is watched.
 const EVERY: Duration = Duration::from_secs(5);
+const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// Metrics that are watched at the most: each has a picture.
+const WATCHED_MAX: usize = 8;
 /// Reading answers may take so much of a processor: one part in so many.
 const SHARE: u32 = 10;
 /// So long a sample of a Prometheus server is waited for that is from behind the load: most have one every minute at least.
@@ -57,8 +62,16 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits) -> Result<Option<CrossChe
     if first.is_none() {
         refuse!(
             [source.0],
-            "--{}: nothing is asked for: add --cross-check-latency, --cross-check-requests or --cross-check-errors with a metric",
+            "--{}: nothing is asked for: add --cross-check-latency, --cross-check-requests, --cross-check-errors or --cross-check-watch \
+             with a metric",
             source.0
+        );
+    }
+    if asked.cross_check_watch.len() > WATCHED_MAX {
+        let n = asked.cross_check_watch.len();
+        refuse!(
+            ["cross-check-watch"],
+            "--cross-check-watch: {n} metrics are to be watched; {WATCHED_MAX} can be"
         );
     }
     let metrics = metrics(asked);
@@ -72,7 +85,8 @@ fn metrics(args: &CrossCheckArgs) -> Vec<(Role, unblink_metrics::selector::Selec
         (Role::Requests, &args.cross_check_requests),
         (Role::Errors, &args.cross_check_errors),
     ];
-    all.into_iter().filter_map(|(role, selector)| Some((role, selector.clone()?))).collect()
+    let watched = (0..).map(Role::Watch).zip(args.cross_check_watch.iter().cloned());
+    all.into_iter().filter_map(|(role, selector)| Some((role, selector.clone()?))).chain(watched).collect()
 }
 
 impl CrossCheck {
@@ -115,16 +129,22 @@ impl CrossCheck {
         Ok(())
     }
 
+    /// What is watched over time, and where what is new of it can be had.
+    pub(super) fn watched(&self) -> (Vec<WatchedMetric>, News) {
+        (self.service.watched.plan(), self.service.watched.news.clone())
+    }
+
     /// Asks every few seconds, until the end.
     pub(super) fn watch(self) -> Result<Watching> {
         let (alive, ended) = channel::<()>();
         let CrossCheck { source, mut service } = self;
         let life = move || {
-            let mut wait = EVERY;
+            let every = if service.watched.is_empty() { EVERY } else { WATCH_EVERY };
+            let mut wait = every;
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let before = source.now();
                 service.take(&source.ask(false, PATIENCE));
-                wait = EVERY.max((source.now() - before) * SHARE);
+                wait = every.max((source.now() - before) * SHARE);
             }
             CrossCheck { source, service }
         };

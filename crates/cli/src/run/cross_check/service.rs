@@ -1,6 +1,7 @@
 //! What the service's own metrics come to, sample by sample.
 
 use super::source::{Answered, Role};
+use super::watched::Watched;
 use crate::args::cross_check::unit_ns;
 use std::collections::BTreeSet;
 use unblink_analysis::quantile::QUANTILES;
@@ -22,6 +23,8 @@ pub(super) struct Service {
     latency: Option<(Selector, Growth<Histogram>)>,
     requests: Option<(Selector, Growth<f64>)>,
     errors: Option<(Selector, Growth<f64>)>,
+    /// What is watched over time.
+    pub watched: Watched,
     /// Times at which something began anew.
     resets: BTreeSet<u64>,
     pub asked: u64,
@@ -39,6 +42,7 @@ impl Service {
                 Role::Latency => service.latency = Some((selector.clone(), Growth::default())),
                 Role::Requests => service.requests = Some((selector.clone(), Growth::default())),
                 Role::Errors => service.errors = Some((selector.clone(), Growth::default())),
+                Role::Watch(_) => service.watched.add(selector.clone()),
             }
         }
         service
@@ -55,11 +59,13 @@ impl Service {
         if let Some(why) = failed {
             self.problem(format!("a question failed: {why}"));
         }
+        self.watched.tell(failed.is_none());
         failed.is_none()
     }
 
-    fn take_answer(&mut self, Answered { role, samples, .. }: &Answered) {
+    fn take_answer(&mut self, Answered { role, samples, kinds }: &Answered) {
         let is_for = |own: Role| role.is_none_or(|role| role == own);
+        self.watched.take(samples, kinds, is_for);
         for (at, samples) in samples {
             let before = self.resets_seen();
             let mut wrong = None;
@@ -110,6 +116,7 @@ impl Service {
         for (flag, of) in [("cross-check-requests", &self.requests), ("cross-check-errors", &self.errors)] {
             all.extend(of.as_ref().filter(|_| unseen(of)).map(|(selector, _)| (flag, selector)));
         }
+        all.extend(self.watched.unseen().map(|selector| ("cross-check-watch", selector)));
         all
     }
 

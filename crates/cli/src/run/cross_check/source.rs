@@ -27,6 +27,8 @@ pub(super) enum Role {
     Latency,
     Requests,
     Errors,
+    /// By its place among those that are watched.
+    Watch(usize),
 }
 
 /// Samples, and what they are for: nothing where they are all that there is.
