@@ -191,6 +191,35 @@ fn a_service_that_starts_again_loses_counts_and_others_traffic_is_named() {
     assert_eq!(findings(&foreign), ["foreign_traffic"]);
 }
 
+/// A rule on the service's own metrics stops the load, and one that does not hold doesn't.
+#[test]
+fn a_rule_on_a_metric_stops_the_load() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy"]);
+    let (_server, url) = page(|n| {
+        let level = if n < 3 { 5 } else { 50 };
+        Act::AnswerThenClose(answer("200 OK", &format!("# TYPE a_open gauge\na_open {level}\n")))
+    });
+    let rules = ["--abort-on", "prom(a_open) > 90 for 1s", "--abort-on", "prom(a_open) >= 50 for 1s"];
+    let started = place.call(
+        &[&["run", &lab.url, "-R", "20", "-d", "30s", SCRAPE, &url, "--json", "-o", "out"], &rules[..]]
+            .concat(),
+    );
+    assert_eq!(started.code(), Some(1), "{started:?}");
+    let run = started.run();
+    assert_eq!(run.at("/aborted/rule"), "prom(a_open) >= 50 for 1s");
+    assert!((2_000_000_000..15_000_000_000).contains(&run.count("/aborted/at_ns")));
+    assert!(run.withheld() > 0);
+    let call = |args: &[&str]| place.call(&[&["run", &lab.url, "-R", "10", "-d", "1s"], args].concat());
+    call(&rules).refused(&["prom(a_open) > 90 for 1s", "whom to ask"]);
+    call(&[SCRAPE, &url, "--abort-on", "prom(rate(a[1m])) > 5 for 1s"])
+        .refused(&["of a page one metric", "rate(a[1m])"]);
+    call(&[SCRAPE, &url, "--abort-on", "prom(a) > 5"]).refused(&["how long must it hold"]);
+    let plan = "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 1\n[objectives]\nabort-on = [\"prom(a) > 5 for 1s\"]\n";
+    place.file("plan.toml", plan);
+    place.call(&["run", "plan.toml"]).refused(&["plan.toml:5:", "whom to ask"]);
+}
+
 /// A Prometheus server in the foreground, which looks at one page each second; it ends with this.
 struct Prometheus {
     child: Child,
@@ -264,9 +293,13 @@ fn a_prometheus_server_has_the_same_counts_and_misses_the_stall() {
         "--cross-check-watch",
         "lab_requests_in_flight",
     ];
-    let run = place.measure(&[&[&lab.url[..]], &LOAD[..], &ALL, &own].concat());
+    let rule = ["--abort-on", "prom(sum(lab_requests_in_flight) < bool 0) > 0 for 1s"];
+    let run = place.measure(&[&[&lab.url[..]], &LOAD[..], &ALL, &own, &rule].concat());
     assert_stall_is_the_difference(&run);
     assert_eq!(run.at("/cross_check/source"), "prometheus");
+    let wrong = ["--abort-on", "prom(sum(a b)) > 0 for 1s"];
+    let said = place.call(&[&["run", &lab.url, "-R", "9", "-d", "1s"], &own[..2], &wrong].concat());
+    said.refused(&["prom(sum(a b)) > 0 for 1s", "parse error"]);
     assert!(run.at("/cross_check/to_ns").as_i64() > Some(12_000_000_000));
     assert!(run.at("/cross_check/from_ns").as_i64() < Some(0));
 }

@@ -57,7 +57,7 @@ fn errors_apart(errors: Option<&ServiceCount>, requests: u64) -> Option<Finding>
         return None;
     }
     let here = match missing > more {
-        true => format!("{} answers that say so came here", text::count(errors.here_min)),
+        true => format!("{} answers with a status of its errors came here", text::count(errors.here_min)),
         false => format!("at most {} came here", text::count(errors.here_max)),
     };
     found(

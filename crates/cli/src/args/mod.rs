@@ -10,6 +10,7 @@ pub(crate) mod journeys;
 pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
+pub(crate) mod metric_rule;
 pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod recorded;

@@ -8,7 +8,7 @@ use super::tree::{self, Key, Node, Value};
 use super::unknown::unknown;
 use super::variables;
 use super::yaml;
-use crate::args::arrivals;
+use crate::args::{arrivals, metric_rule};
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
 use clap::Command;
@@ -339,7 +339,7 @@ impl Reader<'_> {
     fn check(&self, field: &Field, value: &Text) -> Result<(), Wrong> {
         let objective = match field.name.as_str() {
             "slo" => Slo::parse(&value.raw).err(),
-            "abort-on" => AbortRule::parse(&value.raw).err(),
+            "abort-on" if !metric_rule::is_of_metric(&value.raw) => AbortRule::parse(&value.raw).err(),
             _ => None,
         };
         if let Some(error) = objective {

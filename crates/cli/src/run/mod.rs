@@ -155,10 +155,11 @@ pub(crate) fn execute_watched(
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }
     }
-    let mut news = cross_check::News::default();
+    let (mut news, mut stopping) = (cross_check::News::default(), None);
     if let Some(cross_check) = &mut cross_check {
         cross_check.begin()?;
         (header.watch.metrics, news) = cross_check.watched();
+        stopping = cross_check.stopping();
     }
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
@@ -195,6 +196,7 @@ pub(crate) fn execute_watched(
     observers.extend([
         &mut live as &mut dyn Observer,
         &mut abort,
+        &mut stopping,
         &mut spending,
         &mut precision,
         &mut writer,

@@ -15,7 +15,7 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
         (room == Room::Page).then(|| Block::Line(Paint::Dim, from(check))),
     ];
     Some(Section {
-        class: "cross-check",
+        class: "cross-check wide-block",
         name: "Cross-check",
         note: format!("the service's own metrics, {}", facts::cross_check_source(check)),
         blocks: blocks.into_iter().flatten().collect(),

@@ -65,7 +65,12 @@ fn errors_there_and_here_are_compared() {
     assert_eq!(errors(110, 100, 100), None);
     let (severity, message) = errors(111, 100, 100).expect("more there");
     assert_eq!((severity, message.contains("at most 100 came here")), (Severity::Note, true));
-    assert!(errors(80, 100, 100).expect("fewer there").1.contains("100 answers that say so came here"));
+    assert!(
+        errors(80, 100, 100)
+            .expect("fewer there")
+            .1
+            .contains("100 answers with a status of its errors came here")
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `--cross-check-…`: the service's own metrics, held against what was measured. It is asked by a thread of its own, and nothing
 //! that is measured waits for it.
 
+mod rules;
 mod service;
 mod source;
 mod told;
@@ -8,10 +9,11 @@ mod watched;
 
 use crate::args::cross_check::CrossCheckArgs;
 use crate::args::run::RunArgs;
-use crate::errors::{refuse, refused};
+use crate::errors::{refuse, refused, refused_value};
 use crate::output;
 use crate::signals::Interruptions;
 use anyhow::{Context, Result};
+use rules::{Rules, Stopping};
 use service::Service;
 use source::{Role, Source};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -19,6 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use unblink_artifact::document::{self, MetricsSource, WatchedMetric};
 use unblink_core::record::Bank;
+use unblink_core::time::Nanos;
 use unblink_engine::clock::WallTime;
 use unblink_engine::limits::Limits;
 pub(super) use watched::News;
@@ -44,22 +47,33 @@ const AGAIN_AFTER: Duration = Duration::from_millis(250);
 pub(crate) struct CrossCheck {
     source: Source,
     service: Service,
+    rules: Rules,
+    /// When the load ends, after which there is nothing to stop.
+    load_to: Nanos,
 }
 
-/// What `args` ask for, if anything.
-pub(super) fn prepare(args: &RunArgs, limits: &Limits) -> Result<Option<CrossCheck>> {
+/// What can be wrong with `args` without asking anybody.
+pub(super) fn check(args: &RunArgs) -> Result<()> {
+    rules(args).map(drop)
+}
+
+/// The rules of `args`, if they say whom to ask.
+fn rules(args: &RunArgs) -> Result<Option<Rules>> {
     let asked = &args.cross_check;
+    let (places, rules): (Vec<_>, Vec<_>) = args.metric_rules().into_iter().unzip();
     let first = asked.asked().next();
     let Some(source) = asked.source() else {
+        let whom = "add --cross-check-prometheus URL, or --cross-check-scrape URL";
         if let Some(flag) = first {
-            refuse!(
-                [flag],
-                "--{flag} needs to know whom to ask: add --cross-check-prometheus URL, or --cross-check-scrape URL"
-            );
+            refuse!([flag], "--{flag} needs to know whom to ask: {whom}");
+        }
+        if let (Some(place), Some(rule)) = (places.first(), rules.first()) {
+            let why = format!("--abort-on {:?} needs to know whom to ask: {whom}", rule.to_string());
+            return Err(refused_value("abort-on", *place, why));
         }
         return Ok(None);
     };
-    if first.is_none() {
+    if first.is_none() && rules.is_empty() {
         refuse!(
             [source.0],
             "--{}: nothing is asked for: add --cross-check-latency, --cross-check-requests, --cross-check-errors or --cross-check-watch \
@@ -74,9 +88,20 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits) -> Result<Option<CrossChe
             "--cross-check-watch: {n} metrics are to be watched; {WATCHED_MAX} can be"
         );
     }
-    let metrics = metrics(asked);
-    let source = Source::new(args, source, &metrics, limits)?;
-    Ok(Some(CrossCheck { source, service: Service::new(&metrics) }))
+    let rules = Rules::new(rules, source.2).map_err(|(number, why)| {
+        let why = format!("--abort-on: of a page one metric is looked at, and no query is answered: {why}");
+        refused_value("abort-on", places[number], why)
+    })?;
+    Ok(Some(rules))
+}
+
+/// The same, ready to be asked.
+pub(super) fn prepare(args: &RunArgs, load_to: Nanos, limits: &Limits) -> Result<Option<CrossCheck>> {
+    let (Some(rules), Some(source)) = (rules(args)?, args.cross_check.source()) else { return Ok(None) };
+    let metrics = metrics(&args.cross_check);
+    let queries: Vec<String> = args.metric_rules().into_iter().map(|(_, rule)| rule.query).collect();
+    let source = Source::new(args, source, &metrics, &queries, limits)?;
+    Ok(Some(CrossCheck { source, service: Service::new(&metrics), rules, load_to }))
 }
 
 fn metrics(args: &CrossCheckArgs) -> Vec<(Role, unblink_metrics::selector::Selector)> {
@@ -124,6 +149,10 @@ impl CrossCheck {
         if let Some(problem) = self.service.first_problem() {
             return Err(refused(&[flag], format!("{at}: {problem}")));
         }
+        seen.iter().for_each(|answered| self.rules.take(&answered.samples, &answered.kinds));
+        self.rules
+            .judge(&self.source, FIRST_PATIENCE)
+            .map_err(|why| refused(&["abort-on"], format!("--abort-on {why}")))?;
         self.service.begin();
         self.service.unknown = unknown;
         Ok(())
@@ -134,19 +163,31 @@ impl CrossCheck {
         (self.service.watched.plan(), self.service.watched.news.clone())
     }
 
+    /// Who ends the load once a rule has held for its time.
+    pub(super) fn stopping(&self) -> Option<Stopping> {
+        let is_needed = !self.rules.is_empty();
+        is_needed.then(|| Stopping { fired: self.rules.fired(), load_to: self.load_to })
+    }
+
     /// Asks every few seconds, until the end.
     pub(super) fn watch(self) -> Result<Watching> {
         let (alive, ended) = channel::<()>();
-        let CrossCheck { source, mut service } = self;
+        let CrossCheck { source, mut service, mut rules, load_to } = self;
         let life = move || {
-            let every = if service.watched.is_empty() { EVERY } else { WATCH_EVERY };
+            let is_slow = service.watched.is_empty() && rules.is_empty();
+            let every = if is_slow { EVERY } else { WATCH_EVERY };
             let mut wait = every;
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let before = source.now();
-                service.take(&source.ask(false, PATIENCE));
+                let answers = source.ask(false, PATIENCE);
+                service.take(&answers);
+                answers.iter().flatten().for_each(|answered| rules.take(&answered.samples, &answered.kinds));
+                if let Err(why) = rules.judge(&source, PATIENCE) {
+                    service.problem(format!("a rule could not be judged: {why}"));
+                }
                 wait = every.max((source.now() - before) * SHARE);
             }
-            CrossCheck { source, service }
+            CrossCheck { source, service, rules, load_to }
         };
         let thread = std::thread::Builder::new().name("cross-check".into()).spawn(life);
         Ok(Watching { thread: thread.context("can't ask for the service's own metrics")?, alive })
@@ -169,7 +210,7 @@ impl Watching {
         interruptions: &Interruptions,
     ) -> Option<document::CrossCheck> {
         drop(self.alive);
-        let CrossCheck { source, mut service } = self.thread.join().ok()?;
+        let CrossCheck { source, mut service, .. } = self.thread.join().ok()?;
         let own = told::Own::of(bank, beside);
         let is_whole = match source.is_prometheus() {
             true => last_samples(&source, &mut service, interruptions),

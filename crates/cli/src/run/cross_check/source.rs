@@ -14,7 +14,7 @@ use unblink_engine::preflight::PreflightError;
 use unblink_metrics::api::{self, ByTime};
 use unblink_metrics::near::near;
 use unblink_metrics::selector::Selector;
-use unblink_metrics::{ACCEPT, Kind, PAGE_BYTES_MAX};
+use unblink_metrics::{ACCEPT, Kind, PAGE_BYTES_MAX, Value};
 
 /// How far back samples of a Prometheus server are asked for before the load: it forgets a series after as long.
 const BEFORE: &str = "5m";
@@ -42,6 +42,8 @@ pub(super) struct Answered {
 pub(super) struct Source {
     questions: Questions,
     of: Of,
+    /// The number of the first question that a rule asks.
+    rules_from: usize,
     /// Samples of a page have no time of their own: this clock reads 0 when the time of day was `began_s`.
     clock: Clock,
     began_s: f64,
@@ -63,6 +65,7 @@ impl Source {
         args: &RunArgs,
         (flag, url, is_prometheus): (&'static str, &str, bool),
         metrics: &[(Role, Selector)],
+        rules: &[String],
         limits: &Limits,
     ) -> Result<Source> {
         let headers = [("Accept", if is_prometheus { "application/json" } else { ACCEPT })];
@@ -70,7 +73,7 @@ impl Source {
         let (clock, began_s) = (Clock::start(), clock::timestamp().as_millisecond() as f64 / 1e3);
         if !is_prometheus {
             let questions = Questions::new(args, url, &[String::new()], &how, limits)?;
-            return Ok(Source { questions, of: Of::Page, clock, began_s });
+            return Ok(Source { questions, of: Of::Page, rules_from: 0, clock, began_s });
         }
         if url.contains(['?', '#']) {
             refuse!([flag], "--{flag} {}: the address of the server alone is needed", secrets::mask_url(url));
@@ -83,8 +86,10 @@ impl Source {
             (*role, [ends.len() - 2, ends.len() - 1])
         };
         let of = Of::Prometheus(metrics.iter().map(of_role).collect());
+        let rules_from = ends.len();
+        ends.extend(rules.iter().map(|text| query(text)));
         let questions = Questions::new(args, url.trim_end_matches('/'), &ends, &how, limits)?;
-        Ok(Source { questions, of, clock, began_s })
+        Ok(Source { questions, of, rules_from, clock, began_s })
     }
 
     pub(super) fn is_prometheus(&self) -> bool {
@@ -134,6 +139,17 @@ impl Source {
     pub(super) fn time(&self, patience: Duration) -> Result<f64, String> {
         let samples = self.query(TIME, patience)?;
         samples.first().map(|(at, _)| *at).ok_or_else(|| "it does not say what time it is".to_string())
+    }
+
+    /// What a Prometheus server answers to the query of the rule with this number.
+    pub(super) fn rule(&self, number: usize, patience: Duration) -> Result<Vec<f64>, String> {
+        let samples = self.query(self.rules_from + number, patience)?;
+        let all = samples.into_iter().flat_map(|(_, samples)| samples);
+        all.map(|sample| match sample.value {
+            Value::Number(value) => Ok(value),
+            Value::Histogram(_) => Err("its answer is a histogram, and a number is needed".into()),
+        })
+        .collect()
     }
 
     /// The names of metrics that are like this one, of those that there are.

@@ -22,6 +22,12 @@ impl News {
     }
 }
 
+/// What the metric is, as far as the page says. OpenMetrics calls a counter without the end of its samples' name.
+pub(super) fn kind(selector: &Selector, kinds: &HashMap<String, Kind>) -> Option<Kind> {
+    let family = || kinds.get(selector.name.strip_suffix("_total")?);
+    kinds.get(&selector.name).or_else(family).copied()
+}
+
 /// Metrics that are watched.
 #[derive(Default)]
 pub(super) struct Watched {
@@ -59,11 +65,7 @@ impl Watched {
             self.metrics.iter_mut().enumerate().filter(|(place, _)| is_for(Role::Watch(*place)))
         {
             let Metric { selector, level, is_seen, .. } = metric;
-            // OpenMetrics calls a counter without the end of its samples' name.
-            let kind = kinds
-                .get(&selector.name)
-                .or_else(|| kinds.get(selector.name.strip_suffix("_total")?))
-                .copied();
+            let kind = kind(selector, kinds);
             let level = level.get_or_insert_with(|| Level::new(selector.clone(), kind));
             for (at, samples) in samples {
                 *is_seen |= samples
