@@ -24,6 +24,7 @@ use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
 use unblink_engine::clock::WallTime;
 use unblink_engine::limits::Limits;
+use unblink_metrics::selector::Selector;
 pub(super) use watched::News;
 
 /// For each answer before and behind the load.
@@ -104,7 +105,7 @@ pub(super) fn prepare(args: &RunArgs, load_to: Nanos, limits: &Limits) -> Result
     Ok(Some(CrossCheck { source, service: Service::new(&metrics), rules, load_to }))
 }
 
-fn metrics(args: &CrossCheckArgs) -> Vec<(Role, unblink_metrics::selector::Selector)> {
+fn metrics(args: &CrossCheckArgs) -> Vec<(Role, Selector)> {
     let all = [
         (Role::Latency, &args.cross_check_latency),
         (Role::Requests, &args.cross_check_requests),
@@ -146,12 +147,20 @@ impl CrossCheck {
             }
             unknown.push(why);
         }
+        let samples = || seen.iter().flat_map(|answered| &answered.samples).flat_map(|(_, samples)| samples);
+        let is_there = |selector: &Selector| {
+            samples().any(|sample| sample.name == selector.name && selector.is_met_by(&sample.labels))
+        };
+        if let Some(selector) = self.rules.metrics().find(|selector| !is_there(selector)) {
+            let why = format!("--abort-on: {at}: it has no {selector}{}", like(&selector.name));
+            return Err(refused(&["abort-on"], why));
+        }
         if let Some(problem) = self.service.first_problem() {
             return Err(refused(&[flag], format!("{at}: {problem}")));
         }
         seen.iter().for_each(|answered| self.rules.take(&answered.samples, &answered.kinds));
         self.rules
-            .judge(&self.source, FIRST_PATIENCE)
+            .judge(&self.source, true, FIRST_PATIENCE)
             .map_err(|why| refused(&["abort-on"], format!("--abort-on {why}")))?;
         self.service.begin();
         self.service.unknown = unknown;
@@ -180,9 +189,9 @@ impl CrossCheck {
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let before = source.now();
                 let answers = source.ask(false, PATIENCE);
-                service.take(&answers);
+                let is_answered = service.take(&answers);
                 answers.iter().flatten().for_each(|answered| rules.take(&answered.samples, &answered.kinds));
-                if let Err(why) = rules.judge(&source, PATIENCE) {
+                if let Err(why) = rules.judge(&source, is_answered, PATIENCE) {
                     service.problem(format!("a rule could not be judged: {why}"));
                 }
                 wait = every.max((source.now() - before) * SHARE);

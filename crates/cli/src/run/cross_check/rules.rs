@@ -19,7 +19,7 @@ use unblink_metrics::selector::Selector;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fired(Arc<OnceLock<String>>);
 
-/// Rules, and since when each holds.
+/// Rules, and for how long each has held.
 #[derive(Default)]
 pub(super) struct Rules {
     all: Vec<Rule>,
@@ -30,7 +30,10 @@ struct Rule {
     rule: MetricRule,
     /// Of a page: the metric, which has a level once it was seen.
     metric: Option<(Selector, Option<Level>)>,
-    since: Option<Duration>,
+    /// For how long it has held without a break.
+    held: Duration,
+    /// When it held last, if nothing is missing since.
+    held_at: Option<Duration>,
 }
 
 impl Rules {
@@ -42,7 +45,7 @@ impl Rules {
         let of_one = |(number, rule): (usize, MetricRule)| {
             let selector = Selector::parse(&rule.query).map_err(|why| (number, why));
             let metric = if is_prometheus { None } else { Some((selector?, None)) };
-            Ok(Rule { rule, metric, since: None })
+            Ok(Rule { rule, metric, held: Duration::ZERO, held_at: None })
         };
         let all = rules.into_iter().enumerate().map(of_one).collect::<Result<_, _>>()?;
         Ok(Rules { all, fired: Fired::default() })
@@ -56,6 +59,11 @@ impl Rules {
         self.fired.clone()
     }
 
+    /// The metrics of a page that are looked at.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = &Selector> {
+        self.all.iter().filter_map(|rule| rule.metric.as_ref()).map(|(selector, _)| selector)
+    }
+
     /// Takes in the samples of a page.
     pub(super) fn take(&mut self, samples: &ByTime, kinds: &HashMap<String, Kind>) {
         for (selector, level) in self.all.iter_mut().filter_map(|rule| rule.metric.as_mut()) {
@@ -65,31 +73,49 @@ impl Rules {
         }
     }
 
-    /// Judges each rule by what is known now. What can't be asked neither holds nor breaks off.
+    /// Judges each rule by what is known now. While it can't be asked, a rule neither breaks off nor goes on.
     ///
     /// # Errors
     /// Why one of them can't be judged, with its text.
-    pub(super) fn judge(&mut self, source: &Source, patience: Duration) -> Result<(), String> {
+    pub(super) fn judge(
+        &mut self,
+        source: &Source,
+        is_answered: bool,
+        patience: Duration,
+    ) -> Result<(), String> {
         let mut why_not = None;
-        for (number, Rule { rule, metric, since }) in self.all.iter_mut().enumerate() {
-            let values = match metric {
-                Some((_, level)) => level.as_mut().and_then(Level::value).map(|(_, value)| vec![value]),
-                None => match source.rule(number, patience) {
-                    Ok(values) => Some(values),
-                    Err(why) => {
-                        why_not = Some(format!("{rule}: {why}"));
-                        None
-                    }
-                },
+        for (number, rule) in self.all.iter_mut().enumerate() {
+            let values = match &mut rule.metric {
+                Some((_, level)) if is_answered => {
+                    Ok(level.as_mut().and_then(Level::value).map(|(_, value)| vec![value]))
+                }
+                Some(_) => Ok(None),
+                None => source.rule(number, patience).map(Some),
             };
-            let Some(values) = values else { continue };
-            let now = source.now();
-            *since = rule.holds(values).then(|| since.unwrap_or(now));
-            if since.is_some_and(|since| now - since >= Duration::from_nanos(rule.hold.0)) {
-                let _ = self.fired.0.set(rule.to_string());
+            let values = values.unwrap_or_else(|why| {
+                why_not = Some(format!("{}: {why}", rule.rule));
+                None
+            });
+            if rule.look(values, source.now()) {
+                let _ = self.fired.0.set(rule.rule.to_string());
             }
         }
         why_not.map_or(Ok(()), Err)
+    }
+}
+
+impl Rule {
+    /// Has it held for its time, with these values now, or with none that are known?
+    fn look(&mut self, values: Option<Vec<f64>>, now: Duration) -> bool {
+        match values.map(|values| self.rule.holds(values)) {
+            Some(true) => {
+                self.held += self.held_at.map_or(Duration::ZERO, |at| now - at);
+                self.held_at = Some(now);
+            }
+            Some(false) => (self.held, self.held_at) = (Duration::ZERO, None),
+            None => self.held_at = None,
+        }
+        self.held_at.is_some() && self.held >= Duration::from_nanos(self.rule.hold.0)
     }
 }
 
@@ -104,5 +130,25 @@ impl Observer for Stopping {
         let end = interval.start + interval.length;
         let rule = self.fired.0.get().filter(|_| end <= self.load_to)?;
         Some(End::Aborted(Aborted { rule: rule.clone(), at_ns: end.0, guard: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::metric_rule::{StopRule, stop_rule};
+
+    #[test]
+    fn what_is_missing_neither_breaks_a_rule_off_nor_counts() {
+        let Ok(StopRule::Metric(rule)) = stop_rule("prom(a) > 5 for 2s") else { panic!("a rule") };
+        let mut rule = Rule { rule, metric: None, held: Duration::ZERO, held_at: None };
+        let mut look = |second, value: Option<f64>| {
+            rule.look(value.map(|value| vec![value]), Duration::from_secs(second))
+        };
+        let high = Some(9.0);
+        assert!(!look(1, high) && !look(2, high) && look(3, high));
+        assert!(!look(4, Some(5.0)) && !look(5, high), "it was broken off");
+        assert!(!look(6, high) && !look(7, None) && !look(20, high), "what lies between is not known");
+        assert!(look(21, high));
     }
 }
