@@ -43,9 +43,14 @@ fn draw(canvas: &mut Canvas, doc: &RunDocument, series: &WatchedSeries) {
     let inside: Vec<(f64, f64)> = series.points.iter().map(|(at, value)| (*at as f64, *value)).collect();
     let inside: Vec<_> =
         inside.into_iter().filter(|(at, _)| (span.0 as f64..=span.1 as f64).contains(at)).collect();
-    canvas.path("line watched", &polyline(with_gaps(&inside, &x, &y)));
-    if let [(at, value)] = inside[..] {
-        canvas.dot("dot watched", (x.at(at), y.at(value)), 4.0);
+    let points = with_gaps(&inside, &x, &y);
+    canvas.path("line watched", &polyline(points.iter().copied()));
+    // One that stands alone makes no line.
+    for (i, at) in points.iter().enumerate().filter_map(|(i, point)| Some((i, (*point)?))) {
+        let is_gap = |neighbour: Option<usize>| neighbour.and_then(|i| *points.get(i)?).is_none();
+        if is_gap(i.checked_sub(1)) && is_gap(Some(i + 1)) {
+            canvas.dot("dot watched", at, 3.0);
+        }
     }
     canvas.axes(None, &plot, &x, &y);
 }
