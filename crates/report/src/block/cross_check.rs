@@ -91,7 +91,7 @@ fn from(check: &CrossCheck) -> String {
         _ => String::new(),
     };
     format!(
-        "{} was asked {asked}{failed}{since}. By their bounds, here: whole answers, and all that was sent.",
+        "{} was asked {asked}{failed}{since}. Here: whole answers at least, and at most all that was sent.",
         check.url
     )
 }

@@ -51,10 +51,10 @@ pub(crate) fn its_clock(doc: &RunDocument) -> Option<String> {
             format::least(gap)
         ));
     }
-    let below = pairs().filter(|(ours, theirs)| {
+    let mut below = pairs().filter(|(ours, theirs)| {
         !ours.censored && differs(theirs.lower_ns, theirs.lower_ns.saturating_sub(ours.value))
     });
-    if let Some((ours, theirs)) = below.last() {
+    if let Some((ours, theirs)) = below.next_back() {
         return Some(format!(
             "At {} its clock shows at least {} more than our users wait: it counts the warm-up and what others ask, too, or times \
              more than the answer.",
