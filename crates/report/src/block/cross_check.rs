@@ -123,7 +123,7 @@ mod tests {
         for part in [
             "requests|60\u{202f}000–60\u{202f}003|60\u{202f}001|http_requests_total",
             "errors|0–3|0|",
-            "p99|410\u{a0}ms|10–25\u{a0}ms|",
+            "p99|410\u{a0}ms|10.0–25.0\u{a0}ms|",
             "At p99.9 its clock shows at least",
             "takes a request up",
         ] {
