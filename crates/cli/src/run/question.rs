@@ -41,6 +41,14 @@ pub(super) struct Answer {
     pub body: Vec<u8>,
 }
 
+/// Why there is none.
+#[derive(Debug)]
+pub(super) struct NoAnswer {
+    pub why: String,
+    /// What was said instead, in whole, if anything was.
+    pub body: Option<Vec<u8>>,
+}
+
 impl Questions {
     /// Asks `base` with each of these at its end.
     pub(super) fn new(
@@ -97,15 +105,14 @@ impl Questions {
     ///
     /// # Errors
     /// Why there is none, and what was answered instead.
-    pub(super) fn answer(
-        &self,
-        number: usize,
-        patience: Duration,
-    ) -> Result<Answer, (PreflightError, Vec<u8>)> {
+    pub(super) fn answer(&self, number: usize, patience: Duration) -> Result<Answer, NoAnswer> {
         let tried = self.job.once(number, patience).expect("it takes no row");
         match tried.result {
             Ok(()) => Ok(Answer { content_type: content_type(&tried.head), body: tried.body }),
-            Err(why) => Err((why, tried.body)),
+            Err(why) => {
+                let is_whole = matches!(why, PreflightError::Answer { .. });
+                Err(NoAnswer { why: why.to_string(), body: is_whole.then_some(tried.body) })
+            }
         }
     }
 }

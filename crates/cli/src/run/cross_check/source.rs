@@ -1,6 +1,6 @@
 //! Where the service's own metrics come from: a page of its own, or a Prometheus server that has stored samples of it.
 
-use super::super::question::{Answer, How, Questions};
+use super::super::question::{Answer, How, NoAnswer, Questions};
 use crate::args::run::RunArgs;
 use crate::clock;
 use crate::errors::refuse;
@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::time::Duration;
 use unblink_engine::clock::Clock;
 use unblink_engine::limits::Limits;
-use unblink_engine::preflight::PreflightError;
 use unblink_metrics::api::{self, ByTime};
 use unblink_metrics::near::near;
 use unblink_metrics::selector::Selector;
@@ -165,13 +164,9 @@ impl Source {
 }
 
 /// Why an answer is none. A Prometheus server says what it objects to in the body.
-fn said((why, body): (PreflightError, Vec<u8>)) -> String {
-    match (&why, api::samples(&body)) {
-        (PreflightError::Answer { .. }, Err(objection)) if body.starts_with(b"{\"status\":\"error\"") => {
-            objection
-        }
-        _ => why.to_string(),
-    }
+fn said(NoAnswer { why, body }: NoAnswer) -> String {
+    let body = body.filter(|body| body.starts_with(b"{\"status\":\"error\""));
+    body.and_then(|body| api::samples(&body).err()).unwrap_or(why)
 }
 
 /// In PromQL. Of a histogram, whichever form it is stored in.
