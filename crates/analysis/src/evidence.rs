@@ -1,6 +1,7 @@
 //! What is looked at to decide whether a run can be believed.
 
 use crate::arrivals::ArrivalProcess;
+use crate::cross_check::CrossChecked;
 use crate::steady::NotSteady;
 use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
@@ -180,6 +181,8 @@ pub struct Evidence<'a> {
     /// The request beside the load that failed most often, if any did: its name, how often it failed, and how often it was
     /// asked.
     pub setup_failed: Option<(&'a str, u64, u64)>,
+    /// What the service's own metrics say of the whole run, if they were asked.
+    pub cross_check: Option<CrossChecked<'a>>,
     /// Only a part of the run is looked at: arrivals cross its borders.
     pub is_part: bool,
     /// The start of the run was left out as a transient: arrivals cross that border.

@@ -88,6 +88,12 @@ codes! {
     JourneysFailed = "journeys_failed";
     /// Retries added much to the load, and arrivals failed all the same.
     RetriesAmplified = "retries_amplified";
+    /// The service counted other numbers of our requests or errors than were counted here.
+    CountsDisagree = "counts_disagree";
+    /// The service counted more requests than are ours.
+    ForeignTraffic = "foreign_traffic";
+    /// The service's own metrics could not be held against ours, or not all of them.
+    CrossCheckFailed = "cross_check_failed";
     /// The target asked to wait, and the schedule went on.
     AskedToWait = "asked_to_wait";
     /// A printed percentile is only a lower bound.

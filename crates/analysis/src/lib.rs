@@ -11,6 +11,7 @@ pub mod censoring;
 pub mod change_points;
 mod checks;
 pub mod compare;
+pub mod cross_check;
 pub mod evidence;
 pub mod experiment;
 pub mod finding;

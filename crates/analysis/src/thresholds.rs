@@ -95,6 +95,19 @@ pub const AMPLIFIED_FAILED_SHARE: f64 = 0.05;
 /// Above this share of arrivals cut off by the end of the run, it is degraded.
 pub const CUT_OFF_SHARE_DEGRADES: f64 = 0.01;
 
+/// Fewer requests than this by which the service's count differs are not told.
+pub const COUNTS_APART_MIN: u64 = 10;
+/// Nor is a smaller share of ours that the service did not count.
+pub const COUNTS_MISSING_SHARE: f64 = 0.001;
+/// Above this share of ours that it did not count, the run is degraded: something else may have answered.
+pub const COUNTS_MISSING_SHARE_DEGRADES: f64 = 0.01;
+/// Errors there and here that differ by a smaller share of the requests are not told.
+pub const ERRORS_APART_SHARE: f64 = 0.001;
+/// Nor is a smaller share of what the service counted that is foreign.
+pub const FOREIGN_SHARE: f64 = 0.001;
+/// Above this share, the run is degraded: the target bore another load than this one.
+pub const FOREIGN_SHARE_DEGRADES: f64 = 0.05;
+
 /// A process of arrivals is doubted below this probability of its gaps.
 pub const ARRIVAL_P_VALUE_MAX: f64 = 0.001;
 /// The distribution of its gaps must also be off by this much somewhere (of 1): a test alone finds lateness

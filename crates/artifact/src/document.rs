@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod connections;
+mod cross_check;
 mod distribution;
 mod events;
 mod interval;
@@ -25,6 +26,7 @@ pub use connections::{
     AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, PostgresPlan, RedisPlan,
     Spread, WebSocketPlan,
 };
+pub use cross_check::*;
 pub use distribution::{Distribution, Quantile};
 pub use events::{Events, OperationEvents};
 pub use interval::IntervalKind;
@@ -156,6 +158,12 @@ pub struct RunDocument {
     /// Requests of `[[setup]]` that were asked again while the load went on; they enter no other figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<SetupRequest>,
+    /// What the service's own metrics say, if they were asked (`--cross-check-…`); of a whole run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_check: Option<CrossCheck>,
+    /// Metrics of the service over time, if any were watched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<WatchedSeries>,
     /// What no operation had room for, if there was such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<Spilled>,

@@ -171,7 +171,8 @@ fn a_soak_finds_the_drift_that_is_there_and_no_other() {
 #[test]
 fn a_soak_watches_a_process_and_a_folder_and_the_folder_agrees() {
     let place = Place::new();
-    let lab = Lab::serve(&place, &["--scenario", "healthy"]);
+    let lab = Lab::serve(&place, &["--scenario", "healthy", "--metrics", "127.0.0.1:0"]);
+    let metrics = lab.metrics.clone().expect("metrics");
     place.file("logs", "");
     let pid = std::process::id().to_string();
     let args = [
@@ -187,6 +188,10 @@ fn a_soak_watches_a_process_and_a_folder_and_the_folder_agrees() {
         &pid,
         "--watch-path",
         "logs",
+        "--cross-check-scrape",
+        &metrics,
+        "--cross-check-watch",
+        "process_resident_memory_bytes",
     ];
     let started = place.start(&[&[lab.url.as_str()], &args[..]].concat());
     // The file grows while it is watched.
@@ -201,6 +206,9 @@ fn a_soak_watches_a_process_and_a_folder_and_the_folder_agrees() {
         figures.iter().find(|f| f["figure"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
     };
     assert!(of("memory")["level"].as_f64() > Some(1e5) && of("descriptors")["level"].as_f64() >= Some(3.0));
+    let of_service = of("metric");
+    assert_eq!(of_service["metric"], "process_resident_memory_bytes");
+    assert!(of_service["level"].as_f64() > Some(1e6), "{of_service}");
     assert_eq!(of("size")["is_drift"], true, "{figures:#?}");
     assert!(of("size")["change"].as_f64() > Some(10_000.0), "{figures:#?}");
     assert!(place.text("out/watch.jsonl").lines().count() >= 30);

@@ -86,6 +86,33 @@ impl FailureKind {
         matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR | Self::NO_ROW | Self::SCRIPT_FAILED)
     }
 
+    /// The answer was whole, and counts as failed all the same: for what it says, or for what it does not have.
+    pub fn is_of_whole_answer(self) -> bool {
+        matches!(
+            self,
+            Self::STATUS_4XX
+                | Self::SHED
+                | Self::STATUS_5XX
+                | Self::STATUS_OTHER
+                | Self::UNEXPECTED_STATUS
+                | Self::UNEXPECTED_HEADER
+                | Self::UNEXPECTED_BODY
+                | Self::UNDECODABLE
+                | Self::UNCHECKED
+                | Self::EXPECTATION
+                | Self::NOT_CAPTURED
+                | Self::CAPTURED_TOO_LONG
+                | Self::REDIRECTED_ELSEWHERE
+                | Self::TOO_MANY_REDIRECTS
+                | Self::BAD_REDIRECT
+        )
+    }
+
+    /// Its status alone says that the answer failed.
+    pub fn is_of_status(self) -> bool {
+        matches!(self, Self::STATUS_4XX | Self::SHED | Self::STATUS_5XX | Self::STATUS_OTHER)
+    }
+
     /// Every kind that there can be, in the order of its place.
     pub fn all() -> impl Iterator<Item = FailureKind> {
         (0..Self::COUNT as u8).map(FailureKind)

@@ -79,19 +79,16 @@ impl<T: Grows + Default> Growth<T> {
         self.until = until;
     }
 
-    /// Every series has had its last sample.
-    pub fn is_over(&self) -> bool {
-        self.last.values().all(|(at, _)| *at >= self.until)
+    /// Every series has had its last sample, but for those that are gone: without one for so many seconds before the end.
+    pub fn is_over(&self, gone_after_s: f64) -> bool {
+        let is_behind = |at: f64| at < self.until && at >= self.until - gone_after_s;
+        let times = || self.last.values().map(|(at, _)| *at);
+        times().any(|at| at >= self.until) && !times().any(is_behind)
     }
 
     /// Any of what is meant was seen.
     pub fn is_seen(&self) -> bool {
         !self.last.is_empty()
-    }
-
-    /// How many series there are whose last sample is before the end.
-    pub fn behind(&self) -> usize {
-        self.last.values().filter(|(at, _)| *at < self.until).count()
     }
 
     /// The time of the latest sample.

@@ -156,7 +156,7 @@ fn a_series_that_comes_later_began_at_zero_and_old_samples_count_once() {
     take_numbers(&mut growth, &selector, 1.5, &samples("x_total{code=\"200\"} 120\n"));
     assert_eq!((growth.grown, growth.resets, growth.from), (53.0, 0, Some(1.0)));
     growth.end_at(3.0);
-    assert!(!growth.is_over() && growth.behind() == 2);
+    assert!(!growth.is_over(100.0));
     take_numbers(
         &mut growth,
         &selector,
@@ -164,7 +164,9 @@ fn a_series_that_comes_later_began_at_zero_and_old_samples_count_once() {
         &samples("x_total{code=\"200\"} 160\nx_total{code=\"500\"} NaN\n"),
     );
     take_numbers(&mut growth, &selector, 4.5, &samples("x_total{code=\"200\"} 999\n"));
-    assert_eq!((growth.grown, growth.behind()), (63.0, 1), "what comes behind the end is not counted");
+    assert_eq!(growth.grown, 63.0, "what comes behind the end is not counted");
+    assert!(!growth.is_over(1.0), "one is still behind");
+    assert!(growth.is_over(0.5), "unless a series without a sample for so long is gone");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod apart;
+pub(crate) mod cross_check;
 pub(crate) mod events;
 pub(crate) mod journeys;
 pub(crate) mod markdown;

@@ -3,6 +3,7 @@
 mod account;
 mod arrivals;
 mod connections;
+mod cross_check;
 #[cfg(test)]
 mod denied;
 mod drift;
@@ -28,6 +29,9 @@ mod waits;
 pub(crate) use account::{account, adds_up, errors, outcome_meaning, scheduled_meaning};
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections, spread};
+pub(crate) use cross_check::{
+    bucket, its_clock, ours as ours_at, source as cross_check_source, watched, watched_unit, watched_value,
+};
 pub(crate) use harm::whose;
 pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use load_titles::{flight, lateness, phases, rates};

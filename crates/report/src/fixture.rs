@@ -5,6 +5,7 @@
 
 mod build;
 pub mod compare;
+mod cross_check;
 mod failures;
 mod fleet;
 mod harm;
@@ -18,6 +19,7 @@ mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
+pub use cross_check::cross_checked;
 pub use failures::failures;
 pub use fleet::fleet;
 pub use harm::{failing, hanging, overloaded, pausing, rising};
@@ -382,6 +384,7 @@ pub fn intervals() -> RunDocument {
 pub fn all() -> Vec<(&'static str, RunDocument)> {
     vec![
         ("stall", stall()),
+        ("cross-checked", cross_checked()),
         ("simulated", simulated()),
         ("intervals", intervals()),
         ("objectives", objectives()),

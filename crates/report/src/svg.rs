@@ -20,6 +20,7 @@ mod soak;
 mod soak_time;
 pub(crate) mod spectrum;
 mod strips;
+mod watched;
 
 use crate::facts::{self, Title};
 use crate::format;
@@ -55,6 +56,7 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
             heat::draw_close(canvas, doc, (from, to), None, None)
         }));
     }
+    all.extend(watched::pictures(doc, scope));
     let mut rates = vec![("truth", "offered"), ("sent", "sent"), ("ok", "achieved")];
     if doc.rate.offered.is_none() {
         rates.remove(0);

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, apart, events, replayed, run};
+use crate::block::{Section, Tone, apart, cross_check, events, replayed, run};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -53,6 +53,7 @@ fn figures(screen: &mut Screen, doc: &RunDocument) {
     let has_room = !screen.is_narrow();
     screen.section(&run::account(doc, has_room));
     sections::latency(screen, doc);
+    all(screen, cross_check::section(doc, screen.room()));
     all(screen, run::fanout(doc));
     strip::draw(screen, doc);
     histogram::draw(screen, doc);

@@ -4,6 +4,7 @@ mod account;
 mod addresses;
 mod arrivals;
 mod asked_to_wait;
+mod cross_check;
 mod generator;
 mod journeys;
 mod operations;
@@ -74,6 +75,9 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::setup_failed,
         pool::limit_reached,
         pushes::among_answers,
+        cross_check::counts_disagree,
+        cross_check::foreign_traffic,
+        cross_check::failed,
         asked_to_wait::asked_to_wait,
         operations::spilled,
         journeys::failed,

@@ -12,6 +12,7 @@ use unblink_core::time::{Nanos, SECOND_NS};
 
 mod addresses;
 mod asked_to_wait;
+mod cross_check;
 mod culprits;
 mod generator;
 mod journeys;
@@ -64,6 +65,7 @@ impl World {
                 end: End::Complete,
                 preflight: None,
                 setup_failed: None,
+                cross_check: None,
                 is_part: false,
                 transient_left_out: false,
                 not_steady: None,
@@ -431,7 +433,6 @@ fn own_limits() {
     let full = full.finding(Code::PoolLimitReached).expect("found");
     assert!(full.message.contains("because all 3 connections were full"), "{full:?}");
     assert!(Some(full.severity) == NOTE && full.remedy.contains("--streams"), "{full:?}");
-
     let shed = |n: u64| World::with(|w| w.measured().timed_out_pool_full = n).severity(Code::ClientShedLoad);
     let limit = (SHED_SHARE_INVALIDATES * N as f64) as u64;
     assert_eq!((shed(0), shed(1), shed(limit), shed(limit + 1)), (None, DEGRADES, DEGRADES, INVALIDATES));
@@ -443,7 +444,7 @@ fn own_limits() {
         })
         .severity(Code::LocalLimit)
     };
+    assert_eq!(local(0, 0), None);
     let limit = (LOCAL_LIMIT_SHARE_INVALIDATES * N as f64) as u64;
-    assert_eq!((local(0, 0), local(1, 0), local(1, limit)), (None, DEGRADES, DEGRADES));
-    assert_eq!(local(1, limit + 1), INVALIDATES);
+    assert_eq!([0, limit, limit + 1].map(|n| local(1, n)), [DEGRADES, DEGRADES, INVALIDATES]);
 }

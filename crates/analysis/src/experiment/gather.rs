@@ -191,6 +191,7 @@ impl Gather {
             end,
             preflight: None,
             setup_failed: None,
+            cross_check: None,
             is_part: false,
             transient_left_out: false,
             not_steady: None,

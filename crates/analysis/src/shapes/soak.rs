@@ -31,6 +31,8 @@ pub enum Watched {
     Descriptors,
     /// Size of the watched file or folder.
     Size,
+    /// A watched metric of the service.
+    Metric,
 }
 
 /// A figure over time: (when after t = 0, value).

@@ -1,5 +1,6 @@
 //! Whether anything drifted in a soak, and what was watched beside the load. `docs/shapes.md` has the meanings.
 
+use super::WatchedMetric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use unblink_analysis::shapes::soak::Watched as SoakFigureName;
@@ -13,12 +14,15 @@ pub struct WatchPlan {
     /// A file, or a folder with everything in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Metrics of the service, in the order of each sample's values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<WatchedMetric>,
 }
 
 impl WatchPlan {
     /// Nothing is watched.
     pub fn is_empty(&self) -> bool {
-        self.pid.is_none() && self.path.is_none()
+        self.pid.is_none() && self.path.is_none() && self.metrics.is_empty()
     }
 }
 
@@ -36,6 +40,9 @@ pub struct WatchSample {
     /// Size of the file, or of all files in the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
+    /// Values of the metrics that are watched, in the order of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Option<f64>>,
 }
 
 /// Whether anything drifted.
@@ -57,6 +64,9 @@ pub struct Soak {
 pub struct SoakFigure {
     /// Which.
     pub figure: SoakFigureName,
+    /// The metric, where it is one of the service's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// Its median over time. Times in ns, sizes in bytes, errors as a share of 1.
     pub level: f64,
     /// By how much it changed over the whole time, in its own unit.

@@ -1,8 +1,8 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, AddressArrivals, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, Spread,
-    WorkerPriority,
+    Aborted, AddressArrivals, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
+    Spread, WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub struct Ending {
     pub withheld: u64,
     /// What was asked again beside the load, and how often.
     pub setup: Vec<SetupRequest>,
+    /// What the service's own metrics say of the whole run, if they were asked.
+    pub cross_check: Option<CrossCheck>,
 }
 
 /// What only the end of a run knows of one origin.
@@ -91,6 +93,7 @@ impl Ending {
             aborted: None,
             withheld: 0,
             setup: Vec::new(),
+            cross_check: None,
         }
     }
 
@@ -128,6 +131,7 @@ impl Ending {
             aborted: document.aborted.clone(),
             withheld: document.arrivals.withheld,
             setup: document.setup.clone(),
+            cross_check: document.cross_check.clone(),
         }
     }
 }

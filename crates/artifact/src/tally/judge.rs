@@ -6,6 +6,7 @@ use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus,
     Validity,
 };
+use unblink_analysis::cross_check::CrossChecked;
 use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Users};
 use unblink_analysis::moves::{Moved, Moves};
 use unblink_analysis::validity::Assessment;
@@ -102,6 +103,14 @@ impl Tally {
                 .filter(|one| one.failed > 0)
                 .max_by_key(|one| one.failed)
                 .map(|one| (one.name.as_str(), one.failed, one.asked)),
+            cross_check: ending.cross_check.as_ref().filter(|_| self.part.is_none()).map(|check| {
+                CrossChecked {
+                    requests: check.requests.as_ref(),
+                    errors: check.errors.as_ref(),
+                    resets: check.resets,
+                    problems: &check.problems,
+                }
+            }),
             is_part: self.part.is_some(),
             transient_left_out: self.cut_at().is_some(),
             not_steady: self.not_steady(),

@@ -247,6 +247,9 @@ impl Tally {
             rate,
             retries: self.retries(),
             setup: ending.setup.clone(),
+            // It is of the whole run.
+            cross_check: ending.cross_check.clone().filter(|_| self.part.is_none()),
+            watched: self.watched(),
             failures: self.failures(&counters.measured),
             kept_failures: self.kept_failures.clone(),
             codes: self.codes(&counters.codes),

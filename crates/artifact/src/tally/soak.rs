@@ -1,7 +1,7 @@
 //! Drift over a soak, from the rows over time and from what was watched beside them.
 
 use super::{Ending, Tally};
-use crate::document::{Soak, SoakFigure, WatchSample};
+use crate::document::{Soak, SoakFigure, WatchSample, WatchedMetric, WatchedSeries};
 use unblink_analysis::shapes::soak::{Drift, Points, Watched, drift, settled};
 use unblink_core::time::Nanos;
 
@@ -37,12 +37,30 @@ impl Watches {
     fn points(&self, of: impl Fn(&WatchSample) -> Option<u64>) -> Points {
         self.samples.iter().filter_map(|s| Some((Nanos(s.at_ns), of(s)? as f64))).collect()
     }
+
+    fn of_metric(&self, place: usize) -> Points {
+        let value = |s: &WatchSample| Some((Nanos(s.at_ns), (*s.metrics.get(place)?)?));
+        self.samples.iter().filter_map(value).collect()
+    }
 }
 
 impl Tally {
     /// Takes in what was seen beside the load.
     pub fn watch(&mut self, sample: &WatchSample) {
         self.watches.add(sample);
+    }
+
+    /// Metrics of the service over the time of the document.
+    pub(super) fn watched(&self) -> Vec<WatchedSeries> {
+        let is_within = |at: &Nanos| match &self.part {
+            Some(part) => (part.from_ns..=part.to_ns).contains(&at.0),
+            None => true,
+        };
+        let of_one = |(place, of): (usize, &WatchedMetric)| {
+            let points = self.watches.of_metric(place).into_iter().filter(|(at, _)| is_within(at));
+            WatchedSeries { of: of.clone(), points: points.map(|(at, value)| (at.0, value)).collect() }
+        };
+        self.header.watch.metrics.iter().enumerate().map(of_one).collect()
     }
 
     /// What drifted between the measured begin and the end of the load.
@@ -59,11 +77,15 @@ impl Tally {
             (Watched::Size, self.watches.points(|s| s.size_bytes)),
         ];
         let found = series.iter().filter_map(|(watched, points)| drift(*watched, points, window));
+        let of_service = self.header.watch.metrics.iter().enumerate().filter_map(|(place, of)| {
+            let found = drift(Watched::Metric, &self.watches.of_metric(place), window)?;
+            Some(SoakFigure { metric: Some(of.metric.clone()), ..figure(&found) })
+        });
         Soak {
             from_ns: window.0.0,
             to_ns: window.1.0,
             watched: self.header.watch.clone(),
-            figures: found.map(|drift| figure(&drift)).collect(),
+            figures: found.map(|drift| figure(&drift)).chain(of_service).collect(),
         }
     }
 }
@@ -80,6 +102,7 @@ pub(super) struct SoakPoints {
 fn figure(drift: &Drift) -> SoakFigure {
     SoakFigure {
         figure: drift.watched,
+        metric: None,
         level: drift.trend.level,
         change: drift.trend.change,
         low: drift.trend.low,

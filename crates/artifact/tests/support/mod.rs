@@ -385,6 +385,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             preflight: None,
         }],
         setup: Vec::new(),
+        cross_check: None,
         aborted: None,
         withheld: 0,
     }

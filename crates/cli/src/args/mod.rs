@@ -3,12 +3,14 @@
 pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
+pub(crate) mod cross_check;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
 pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
+pub(crate) mod metric_rule;
 pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod recorded;

@@ -42,8 +42,3 @@ impl SloArgs {
 pub(crate) fn slo(text: &str) -> Result<Slo, String> {
     Slo::parse(text).map_err(|error| error.to_string())
 }
-
-/// `p99 > 2s for 5s`.
-pub(crate) fn abort_rule(text: &str) -> Result<AbortRule, String> {
-    AbortRule::parse(text).map_err(|error| error.to_string())
-}

@@ -1,10 +1,12 @@
 //! `unblink run`: its flags.
 
 use super::Exports;
+use super::cross_check::CrossCheckArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
-use super::objectives::{self, SloArgs};
+use super::metric_rule::{self, MetricRule, StopRule};
+use super::objectives::SloArgs;
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use crate::journey::{self, Journey};
@@ -41,7 +43,7 @@ VALUES
              'header NAME'   'header NAME = VALUE'   'json $.id exists'   'json $.n > 5'
   --slo      p99 < 200ms   p99.9 <= 1s   mean < 50ms   max < 2s   errors < 0.1%   achieved >= 99.9%
              p99 < 200ms in 95% of 10s   GET /cart: p99 < 200ms
-  --abort-on p99 > 2s for 5s   errors > 50% for 10s
+  --abort-on p99 > 2s for 5s   errors > 50% for 10s   prom(process_open_fds) > 900 for 10s
 
 EXIT STATUS
   0 every objective is met, or there are none and the run is valid or degraded
@@ -90,6 +92,9 @@ pub(crate) struct RunArgs {
     pub watch_path: Option<PathBuf>,
 
     #[command(flatten)]
+    pub cross_check: CrossCheckArgs,
+
+    #[command(flatten)]
     pub precision: PrecisionArgs,
 
     #[command(flatten)]
@@ -101,9 +106,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub objectives: SloArgs,
 
-    /// Stop the run when this rule holds, such as 'p99 > 2s for 5s'; may be given several times
-    #[arg(long, value_name = "RULE", help_heading = "Objectives", value_parser = objectives::abort_rule)]
-    pub abort_on: Vec<AbortRule>,
+    /// Stop the run when this rule holds, such as 'p99 > 2s for 5s', or one on the service's own metrics, such as
+    /// 'prom(process_open_fds) > 900 for 10s'; may be given several times
+    #[arg(long, value_name = "RULE", help_heading = "Objectives", value_parser = metric_rule::stop_rule)]
+    pub abort_on: Vec<StopRule>,
 
     /// Folder for the record and the report [default: unblink-runs/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
@@ -146,6 +152,24 @@ impl RunArgs {
         })
     }
 
+    /// Rules on our own figures that stop it.
+    pub(crate) fn figure_rules(&self) -> Vec<AbortRule> {
+        let of_figure = |rule: &StopRule| match rule {
+            StopRule::Figure(rule) => Some(rule.clone()),
+            StopRule::Metric(_) => None,
+        };
+        self.abort_on.iter().filter_map(of_figure).collect()
+    }
+
+    /// Rules on the service's own metrics, with their places among all.
+    pub(crate) fn metric_rules(&self) -> Vec<(usize, MetricRule)> {
+        let of_metric = |(place, rule): (usize, &StopRule)| match rule {
+            StopRule::Metric(rule) => Some((place, rule.clone())),
+            StopRule::Figure(_) => None,
+        };
+        self.abort_on.iter().enumerate().filter_map(of_metric).collect()
+    }
+
     /// What is asked beside the requests that stand alone: by steps of journeys and by `[[setup]]`.
     pub(crate) fn beside(&self) -> impl Iterator<Item = &Request> {
         journey::requests(&self.journeys).chain(self.setup.iter().map(|one| &one.request))
@@ -168,6 +192,7 @@ impl RunArgs {
             under_way: JourneyArgs::default(),
             watch_pid: None,
             watch_path: None,
+            cross_check: CrossCheckArgs::default(),
             precision: PrecisionArgs::default(),
             lines: LineArgs::default(),
             target,

@@ -2,7 +2,7 @@
 
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
-use super::objectives;
+use super::{metric_rule, objectives};
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;
@@ -149,8 +149,8 @@ pub(crate) struct PlannedStage {
     pub slo: Vec<unblink_analysis::slo::Slo>,
 
     /// Rules that stop this stage, instead of the plan's
-    #[arg(long, value_name = "RULE", value_parser = objectives::abort_rule)]
-    pub abort_on: Vec<unblink_analysis::slo::AbortRule>,
+    #[arg(long, value_name = "RULE", value_parser = metric_rule::stop_rule)]
+    pub abort_on: Vec<metric_rule::StopRule>,
 
     /// Of a search: only check whether the objective is met at this rate
     #[arg(long, value_name = "RATE", value_parser = value::rate)]

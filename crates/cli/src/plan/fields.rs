@@ -19,6 +19,9 @@ pub(super) const LINES: &str = "lines";
 /// The flag that does what `[let]` does.
 pub(super) const LETS: &str = "lets";
 
+/// Flags that begin so are in the section of this name.
+const NAMED_BY_SECTION: &str = "cross-check-";
+
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
 /// The address of what is tested.
@@ -131,6 +134,11 @@ pub(crate) fn named(name: &str) -> Option<&'static Field> {
     all().iter().find(|field| field.name == name)
 }
 
+/// The field of this name or, where there is none, the one that is called so in its section.
+pub(crate) fn called(key: &str) -> Option<&'static Field> {
+    named(key).or_else(|| all().iter().find(|field| field.key() == key))
+}
+
 /// Every section, in the order of the help.
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections: Vec<&str> = Vec::new();
@@ -187,6 +195,12 @@ impl Field {
             },
             commands: Vec::new(),
         }
+    }
+
+    /// What it is called in its section: the flag's name, of which the section's own name is left out where it stands there
+    /// only to tell the flag from others.
+    pub(crate) fn key(&self) -> &str {
+        self.name.strip_prefix(NAMED_BY_SECTION).unwrap_or(&self.name)
     }
 
     /// The flag of a command that has it.

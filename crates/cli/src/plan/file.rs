@@ -8,7 +8,7 @@ use super::tree::{self, Key, Node, Value};
 use super::unknown::{not_a_section, unknown};
 use super::variables;
 use super::yaml;
-use crate::args::arrivals;
+use crate::args::{arrivals, metric_rule};
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
 use clap::Command;
@@ -308,8 +308,8 @@ impl Reader<'_> {
     fn fields(&mut self, section: &str, whole: &str, entries: Vec<(Key, Node)>) -> Vec<Given> {
         let mut given = Vec::new();
         for (key, node) in entries {
-            let Some(field) = fields::of(section).find(|field| field.name == key.name) else {
-                let own = fields::of(section).map(|field| field.name.as_str());
+            let Some(field) = fields::of(section).find(|field| field.key() == key.name) else {
+                let own = fields::of(section).map(Field::key);
                 let mut wrong = unknown(whole, &key, own);
                 if section == LOADS && ALONE.contains(&key.name.as_str()) {
                     let help =
@@ -340,7 +340,7 @@ impl Reader<'_> {
     fn check(&self, field: &Field, value: &Text) -> Result<(), Wrong> {
         let objective = match field.name.as_str() {
             "slo" => Slo::parse(&value.raw).err(),
-            "abort-on" => AbortRule::parse(&value.raw).err(),
+            "abort-on" if !metric_rule::is_of_metric(&value.raw) => AbortRule::parse(&value.raw).err(),
             _ => None,
         };
         if let Some(error) = objective {
@@ -401,8 +401,8 @@ impl Reader<'_> {
 pub(super) fn conflict(command: &Command, given: &[Given]) -> Option<Wrong> {
     given.iter().enumerate().find_map(|(i, Given { field, values })| {
         let excludes = |one: &&Given| fields::exclude(command, one.field.arg(command), field.arg(command));
-        let one = &given[..i].iter().find(excludes)?.field.name;
-        let message = format!("{one} and {} exclude each other: leave one of them out", field.name);
+        let one = given[..i].iter().find(excludes)?.field.key();
+        let message = format!("{one} and {} exclude each other: leave one of them out", field.key());
         Some(Wrong::new(values.first()?.at.clone(), message))
     })
 }
@@ -413,7 +413,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
             "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
             "false" | "False" | "FALSE" => Ok(Vec::new()),
-            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
+            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.key()))),
         },
         (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
             let node = Node { at: node.at, value, is_text: false };
@@ -421,7 +421,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
-        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
+        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.key()))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
             variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;

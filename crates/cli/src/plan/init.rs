@@ -103,9 +103,9 @@ pub(crate) fn text() -> String {
                 (None, Kind::One) => format!("\"{}\"", field.value_name),
             };
             let _ = match GIVEN.iter().find(|(name, _)| *name == field.name) {
-                Some((_, value)) if value.starts_with('[') => writeln!(out, "{} = {value}", field.name),
-                Some((_, value)) => writeln!(out, "{} = \"{value}\"", field.name),
-                None => writeln!(out, "# {} = {example}", field.name),
+                Some((_, value)) if value.starts_with('[') => writeln!(out, "{} = {value}", field.key()),
+                Some((_, value)) => writeln!(out, "{} = \"{value}\"", field.key()),
+                None => writeln!(out, "# {} = {example}", field.key()),
             };
         }
     }

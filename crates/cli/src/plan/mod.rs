@@ -394,11 +394,11 @@ fn resolved(plan: &PlanFile) -> String {
             let values: Vec<String> =
                 plan.values(&field.name).iter().map(|text| quoted(&write::shown(field, text))).collect();
             lines += &match (values.as_slice(), field.kind, field.default_for(&commands)) {
-                ([], _, Some(default)) => format!("# {} = {}\n", field.name, quoted(default)),
+                ([], _, Some(default)) => format!("# {} = {}\n", field.key(), quoted(default)),
                 ([], ..) => continue,
-                (_, Kind::Switch, _) => format!("{} = true\n", field.name),
-                (values, Kind::Many, _) => format!("{} = [{}]\n", field.name, values.join(", ")),
-                ([one, ..], Kind::One | Kind::Table, _) => format!("{} = {one}\n", field.name),
+                (_, Kind::Switch, _) => format!("{} = true\n", field.key()),
+                (values, Kind::Many, _) => format!("{} = [{}]\n", field.key(), values.join(", ")),
+                ([one, ..], Kind::One | Kind::Table, _) => format!("{} = {one}\n", field.key()),
             };
         }
         out += &match (section, lines.is_empty()) {

@@ -42,10 +42,9 @@ fn tables(list: &List) -> Value {
 /// A table of the fields of this section.
 fn table(section: &str) -> Value {
     let properties: Map<String, Value> =
-        fields::of(section).map(|field| (field.name.clone(), of(field))).collect();
+        fields::of(section).map(|field| (field.key().to_string(), of(field))).collect();
     let mut table = json!({"type": "object", "additionalProperties": false, "properties": properties});
-    let required: Vec<&str> =
-        fields::of(section).filter(|field| field.is_required).map(|field| field.name.as_str()).collect();
+    let required: Vec<&str> = fields::of(section).filter(|field| field.is_required).map(Field::key).collect();
     if !required.is_empty() {
         table["required"] = required.into();
     }

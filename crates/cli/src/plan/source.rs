@@ -128,7 +128,7 @@ fn seen_of_line(line: &str) -> usize {
     }
     let Some(end) = line.find(['=', ':']) else { return 0 };
     let name = line[..end].trim_matches([' ', '\t', '-', '"', '\'']);
-    let field = fields::named(name);
+    let field = fields::called(name);
     let is_public = field.is_some_and(|field| field.holds.is_public());
     match &line[end + 1..] {
         value if is_public && !value.contains(['=', ':', '{', '#', ',']) => line.len(),

@@ -37,6 +37,8 @@ fn sample(field: &Field) -> String {
         "service" => "cart=1ms",
         "tag" => "branch=main",
         "watch-pid" => "1",
+        "cross-check-latency" => "a_seconds",
+        "cross-check-requests" | "cross-check-errors" | "cross-check-watch" => "a_total",
         "from" | "to" | "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain"
         | "budget-time" | "max-duration" | "connection-age" | "resolve-every" | "period" | "trace-step"
         | "try-timeout" | "retry-wait" => "5s",
@@ -69,7 +71,7 @@ fn every_field_has_a_flag_that_overrides_it() {
             Kind::One | Kind::Table => json!(sample(field)),
             Kind::Many => json!([sample(field)]),
         };
-        let plan = plan_of(&json!({field.section.as_str(): {field.name.as_str(): value}}));
+        let plan = plan_of(&json!({field.section.as_str(): {field.key(): value}}));
         for command in For::ALL.into_iter().filter(|command| field.is_for(*command)) {
             // A search has an objective.
             let objective =
@@ -99,7 +101,7 @@ fn every_flag_that_takes_a_value_is_a_field_with_help() {
             let Some(name) = arg.get_long().filter(is_field) else { continue };
             let field = all().iter().find(|field| field.name == name).unwrap_or_else(|| panic!("--{name}"));
             assert!(field.is_for(command) && !field.help.is_empty(), "--{name}");
-            let described = &schema::schema()["properties"][&field.section]["properties"][name];
+            let described = &schema::schema()["properties"][&field.section]["properties"][field.key()];
             assert!(described["description"].is_string(), "--{name}: {described}");
         }
     }
@@ -154,7 +156,7 @@ fn any_plan() -> impl Strategy<Value = Value> {
                     Kind::Many => json!([value, value]),
                 };
                 let section = root.entry(&field.section).or_insert_with(|| json!({}));
-                section[&field.name] = value;
+                section[field.key()] = value;
             }
             let request = |(url, name, headers): (String, Option<String>, Vec<String>)| {
                 let mut table = Map::new();

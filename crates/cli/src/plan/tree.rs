@@ -42,7 +42,7 @@ impl Node {
             }
             Value::List(items) => items.iter().for_each(|item| item.secrets(field, found)),
             Value::Scalar(text) => {
-                if !fields::named(field).is_some_and(|field| field.holds.is_seen(text)) {
+                if !fields::called(field).is_some_and(|field| field.holds.is_seen(text)) {
                     found.push(self.at.clone());
                 }
             }

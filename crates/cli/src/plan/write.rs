@@ -57,7 +57,7 @@ fn table(
             Kind::Table => texts.next().map(as_table).unwrap_or_default(),
             Kind::Many => texts.collect(),
         };
-        (field.name.clone(), shown)
+        (field.key().to_string(), shown)
     })
     .collect()
 }

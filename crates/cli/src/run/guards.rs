@@ -1,18 +1,12 @@
 //! What stops a load from outside of it: kill switches, budgets, and a name that leads to where no load may go. Kill switches
 //! have threads of their own, so that they are heard within a second, whatever the workers do.
 
-use super::asking;
-use super::job::{AnyJob, Whole};
-use super::version::agreed;
-use super::way::{Moved, Ways};
+use super::question::{How, Questions};
+use super::way::Moved;
 use crate::args::guards::GuardArgs;
 use crate::args::run::RunArgs;
-use crate::errors::{refuse, refused};
-use crate::guard::Guard;
+use crate::errors::refused;
 use crate::observe::{End, Observer};
-use crate::request::Request;
-use crate::request::url::Speaks;
-use crate::secrets;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -20,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
-use unblink_core::origins::Origins;
 use unblink_core::plan::Plan;
 use unblink_core::record::Interval;
 use unblink_core::schedule::{Rate, Schedule};
@@ -48,8 +41,7 @@ const CAP_WINDOW: usize = 10;
 /// What may stop a load.
 pub(crate) struct Guards {
     kill_file: Option<PathBuf>,
-    /// How it is asked, and as it may be shown.
-    kill_url: Option<(AnyJob, String)>,
+    kill_url: Option<Questions>,
     budgets: Budgets,
     moved: Moved,
     /// Requests follow answers.
@@ -79,8 +71,8 @@ pub(super) fn prepare(
 ) -> Result<Guards> {
     let GuardArgs { kill_file, kill_url, budget_requests, budget_errors, budget_time } =
         args.target.guards.clone();
-    let kill_url =
-        kill_url.map(|url| Ok::<_, anyhow::Error>((asking(args, &url, limits)?, secrets::mask_url(&url))));
+    let how = How { flag: "kill-url", headers: &[], body_bytes_max: None };
+    let kill_url = kill_url.map(|url| Questions::new(args, &url, &[String::new()], &how, limits));
     // Requests that follow others stand in no schedule.
     let is_counted = plan.journeys().is_none() && plan.spec().retry.is_none();
     let schedule = plan.schedule().filter(|_| is_counted);
@@ -99,33 +91,6 @@ pub(super) fn prepare(
     let guards = Guards { kill_file, kill_url, budgets, moved, has_followers: !is_counted };
     guards.check_file()?;
     Ok(guards)
-}
-
-/// How a kill URL is asked: like a request before the run, with the same trust in certificates.
-fn asking(args: &RunArgs, url: &str, limits: &Limits) -> Result<AnyJob> {
-    let context = || format!("--kill-url {}", secrets::mask_url(url));
-    let request = Request::new(None, url).with_context(context)?;
-    if request.url.origin.speaks != Speaks::Http {
-        refuse!(["kill-url"], "{}: it is asked in HTTP: give an http or https URL", context());
-    }
-    let (load, mut target) = (args.load.clone(), args.target.clone());
-    // What the load's requests are like, and where they go, is nothing to it.
-    (target.web_socket, target.grpc, target.request, target.script) = Default::default();
-    (target.connect_to, target.unix_socket, target.resolve_every) = Default::default();
-    (target.http, target.streams) = Default::default();
-    if !request.url.origin.tls {
-        (target.insecure, target.cacert, target.cert, target.key) = Default::default();
-    }
-    let own = RunArgs::of_experiment(vec![request], load, target, true);
-    let (requests, Ways { targets, .. }) =
-        agreed(&own, limits, Guard::of_questions()).with_context(context)?;
-    let plan = asking::plan(
-        Nanos::from_secs(1),
-        requests.idempotent.clone(),
-        Origins::new(&requests.origin_of).expect("one request has one origin"),
-    )?;
-    let whole = Whole { plan, targets, values: None, script: None, expects: requests.expects() };
-    Ok(AnyJob::new(whole, requests.operations, &own.target))
 }
 
 /// The guards of a run that is under way, for as long as this lives.
@@ -149,8 +114,9 @@ impl Guards {
     /// A kill switch is set already.
     pub(super) fn check(&self) -> Result<()> {
         self.check_file()?;
-        if let Some((job, url)) = &self.kill_url {
-            job.preflight(0, FIRST_PATIENCE).map_err(|why| {
+        if let Some(questions) = &self.kill_url {
+            let url = questions.shown();
+            questions.ask(0, FIRST_PATIENCE).map_err(|why| {
                 refused(&["kill-url"], format!("--kill-url {url} does not say that load may begin: {why}"))
             })?;
         }
@@ -190,11 +156,11 @@ impl Guards {
             watching.end_after(Duration::from_nanos(at.0) + GRACE)?;
         }
         watching.thread(LOOK_EVERY, move || switched(kill_file.as_deref(), &moved))?;
-        if let Some((job, url)) = kill_url {
+        if let Some(questions) = kill_url {
             let mut unanswered = 0;
             watching.thread(ASK_EVERY, move || {
-                let said = match job.preflight(0, PATIENCE) {
-                    Ok(_) => {
+                let said = match questions.ask(0, PATIENCE) {
+                    Ok(()) => {
                         unanswered = 0;
                         return None;
                     }
@@ -205,7 +171,7 @@ impl Guards {
                     }
                     Err(why) => format!("does not answer: {why}"),
                 };
-                Some((GuardKind::KillUrl, format!("--kill-url {url} {said}")))
+                Some((GuardKind::KillUrl, format!("--kill-url {} {said}", questions.shown())))
             })?;
         }
         Ok((watching, Spending { budgets, sent: 0, errors: 0, window: Vec::new() }))

@@ -14,7 +14,7 @@ use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
 use unblink_engine::job::Job;
-use unblink_engine::preflight::{AskedOnce, PreflightError, preflight};
+use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, once, preflight};
 use unblink_engine::run::Running;
 use unblink_engine::target::Target;
 use unblink_engine::walk::Walk;
@@ -240,6 +240,11 @@ impl AnyJob {
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
     pub(crate) fn preflight(&self, number: usize, timeout: Duration) -> Result<Option<u32>, PreflightError> {
         of_any!(self, job => preflight(job, number, timeout))
+    }
+
+    /// Asks once, and gives what was sent and answered. `None` where no row is left for it.
+    pub(crate) fn once(&self, number: usize, timeout: Duration) -> Option<Tried> {
+        of_any!(self, job => once(job, number, timeout))
     }
 
     /// Sends the request of `arrival` as the next step of `walk`. `None` where no row is left for it.

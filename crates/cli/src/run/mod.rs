@@ -3,6 +3,7 @@
 mod abort;
 mod asking;
 mod codes;
+mod cross_check;
 pub(crate) mod events;
 mod failures;
 mod grpc;
@@ -13,6 +14,7 @@ mod pool;
 mod postgres;
 pub(crate) mod preflight;
 mod prepare;
+mod question;
 mod redirected;
 mod redis;
 pub(crate) mod requests;
@@ -102,7 +104,7 @@ pub(crate) fn ask_once(prepared: &Prepared) -> Result<()> {
         setup.before()?;
     }
     prepared.health.ask()?;
-    preflight::all(&prepared.job, &prepared.header.targets)
+    preflight::all(&prepared.job, &prepared.header.targets).map(drop)
 }
 
 /// One whole run, recorded into `folder`.
@@ -133,7 +135,8 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing, health, guards, .. } = prepared;
+    let Prepared { job, mut header, target_line, setup, showing, health, guards, mut cross_check, .. } =
+        prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
@@ -141,16 +144,23 @@ pub(crate) fn execute_watched(
     if let Some(setup) = &setup {
         setup.before()?;
     }
+    let mut asked_before = setup.as_ref().map_or(0, |setup| setup.names().len() as u64);
     if !no_preflight {
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
         }
         health.ask()?;
-        preflight::all(&job, &header.targets)?;
+        asked_before += preflight::all(&job, &header.targets)?;
         if job.http1().is_some() {
             let origins = header.origins.iter().map(|origin| origin.name.to_string());
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }
+    }
+    let (mut news, mut stopping) = (cross_check::News::default(), None);
+    if let Some(cross_check) = &mut cross_check {
+        cross_check.begin()?;
+        (header.watch.metrics, news) = cross_check.watched();
+        stopping = cross_check.stopping();
     }
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
@@ -163,10 +173,12 @@ pub(crate) fn execute_watched(
     // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
     let (watching, mut spending) = guards.watch(running.controls(), running.start())?;
     let again = setup.map(setup::Asked::again).transpose()?;
+    let cross_checking = cross_check.map(cross_check::CrossCheck::watch).transpose()?;
+    let started_at = running.started_at();
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
     let mut abort = abort::Watch::new(&header);
-    header.started_at = clock::rfc3339(running.started_at());
+    header.started_at = clock::rfc3339(started_at);
     let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
         Err(error) => {
@@ -174,7 +186,7 @@ pub(crate) fn execute_watched(
             return Err(error.into());
         }
     };
-    let mut watch = watch::Watch::new(&header.watch, folder);
+    let mut watch = watch::Watch::new(&header.watch, news, folder);
     let failed = showing.as_ref().zip(running.take_failed());
     let mut keeping = failed.and_then(|(showing, failed)| failures::Keeping::new(showing, folder, failed));
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
@@ -185,6 +197,7 @@ pub(crate) fn execute_watched(
     observers.extend([
         &mut live as &mut dyn Observer,
         &mut abort,
+        &mut stopping,
         &mut spending,
         &mut precision,
         &mut writer,
@@ -201,6 +214,9 @@ pub(crate) fn execute_watched(
     output::clear_live();
     let summary = running.finish()?;
     let setup = again.map(setup::Again::end).unwrap_or_default();
+    let beside = asked_before + setup.iter().map(|one| one.asked).sum::<u64>();
+    let cross_check =
+        cross_checking.and_then(|watching| watching.end(tally.totals(), beside, started_at, interruptions));
     for (origin, of) in
         summary.origins.iter().zip(&tally.header().origins).filter(|(origin, _)| origin.resolving_failed > 0)
     {
@@ -231,7 +247,7 @@ pub(crate) fn execute_watched(
         && summary.stopped_at.is_some_and(|at| at >= plan.load_length());
     let is_complete = (ended == Some(End::Enough) || is_stopped || is_over) && !was_given_up;
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
-    ending.setup = setup;
+    (ending.setup, ending.cross_check) = (setup, cross_check);
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
         ending.withheld = withheld(&plan, ending.ended_after);
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
@@ -298,6 +314,7 @@ fn ending(
         aborted: None,
         withheld: 0,
         setup: Vec::new(),
+        cross_check: None,
     }
     .with_followed(tally.totals())
 }

@@ -21,8 +21,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// For so long nothing is said of an answer that does not come.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Asks each target once that some load asks for.
-pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
+/// Asks each target once that some load asks for. Gives how many were asked.
+pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<u64> {
     let plan = job.plan();
     let patience = Duration::from_nanos(plan.spec().timeout.0).min(PATIENCE);
     let asked = || (0..job.operations()).filter(|&number| plan.asks_for(number as u32));
@@ -31,6 +31,7 @@ pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
     // No origin is left out because it comes late in a long list.
     let is_first = |number: &usize| !std::mem::replace(&mut origins[origin_of(*number)], true);
     let firsts: Vec<usize> = asked().filter(is_first).collect();
+    let mut count = 0;
     for (place, number) in asked().enumerate() {
         // A later step of a journey means nothing without those before it.
         let is_later = plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
@@ -44,6 +45,7 @@ pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
             // Only so many are listed.
             None => format!("target {}", number + 1),
         };
+        count += 1;
         let answer = || job.preflight(number, patience);
         let room = told_if_slow(answer, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
@@ -58,7 +60,7 @@ pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
             ));
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 /// The record of a run that did not begin, in `folder`: its objectives are missed, and the finding says why.

@@ -8,7 +8,7 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{codes, events, failures, grpc, objectives, postgres, redis, watch};
+use super::{codes, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -53,6 +53,8 @@ pub(crate) struct Prepared {
     pub rate_cap: Option<Rate>,
     /// What may stop it.
     pub guards: Guards,
+    /// What is asked of the service's own metrics.
+    pub cross_check: Option<cross_check::CrossCheck>,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -93,8 +95,14 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         false => requests.expects(),
     };
     let in_journeys = journeys(args, &requests, &operations);
-    let asked =
-        objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
+    let asked = objectives::asked(
+        &args.objectives,
+        &args.figure_rules(),
+        &requests,
+        &plan,
+        &operations,
+        in_journeys,
+    )?;
     events::check(&args.load, &asked.slos.slo, requests.has_events(), "--stream")?;
     let whole = Whole { plan, targets, values, script: script.clone(), expects };
     let version = requests.operations.version();
@@ -113,6 +121,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     header.plan.traces = traces(args, &job, trace_seed)?;
     header.plan.values.extend(script.as_deref().map(script::describe));
     header.watch = watch::plan(args)?;
+    let metric_rules = args.metric_rules().into_iter().map(|(_, rule)| rule.to_string());
+    header.objectives.abort_on.extend(metric_rules);
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
         n => {
@@ -129,7 +139,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
     let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
-    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards })
+    let cross_check = cross_check::prepare(args, job.plan().load_length(), &limits)?;
+    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.
@@ -168,6 +179,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     }
     let mut requests = requests(args, Version::One)?;
     script::read(args)?.iter().for_each(|source| requests.made_by(source));
+    cross_check::check(args)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
@@ -178,7 +190,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let values = requests.values(&plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
     let in_journeys = journeys(args, &requests, &operations);
-    objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
+    objectives::asked(&args.objectives, &args.figure_rules(), &requests, &plan, &operations, in_journeys)?;
     events::check(&args.load, &args.objectives.slo, requests.has_events(), "--stream")?;
     let (described, _) = describe(args, &plan, &requests.targets);
     let names = requests.targets.iter().take(requests.plain).map(|target| target.name.clone());

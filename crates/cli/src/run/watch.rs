@@ -1,5 +1,6 @@
-//! `--watch-pid` and `--watch-path`: what a soak looks at beside the answers.
+//! `--watch-pid` and `--watch-path`: what a soak looks at beside the answers. And the service's own metrics over time, of any run.
 
+use super::cross_check::News;
 use crate::args::load::ShapeName;
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
@@ -21,6 +22,7 @@ pub(super) fn plan(args: &RunArgs) -> Result<WatchPlan> {
     let plan = WatchPlan {
         pid: args.watch_pid,
         path: args.watch_path.as_ref().map(|path| path.display().to_string()),
+        metrics: Vec::new(),
     };
     if plan.is_empty() {
         return Ok(plan);
@@ -47,18 +49,19 @@ pub(super) fn plan(args: &RunArgs) -> Result<WatchPlan> {
 pub(super) struct Watch {
     pid: Option<u32>,
     path: Option<PathBuf>,
+    metrics: News,
     writer: Option<WatchWriter>,
 }
 
 impl Watch {
     /// Nothing without a plan. Samples go into the run's folder.
-    pub(super) fn new(plan: &WatchPlan, folder: &Path) -> Option<Watch> {
+    pub(super) fn new(plan: &WatchPlan, metrics: News, folder: &Path) -> Option<Watch> {
         if plan.is_empty() {
             return None;
         }
         let writer =
             WatchWriter::create(folder).map_err(|error| output::note(format_args!("warning: {error}"))).ok();
-        Some(Watch { pid: plan.pid, path: plan.path.as_ref().map(PathBuf::from), writer })
+        Some(Watch { pid: plan.pid, path: plan.path.as_ref().map(PathBuf::from), metrics, writer })
     }
 
     /// What there is to see at `at`. What can't be read any more, such as a process that has ended, is left out.
@@ -68,6 +71,7 @@ impl Watch {
             memory_bytes: self.pid.and_then(memory_bytes),
             descriptors: self.pid.and_then(descriptors),
             size_bytes: self.path.as_deref().and_then(size_bytes),
+            metrics: self.metrics.take(),
         };
         if let Some(writer) = &mut self.writer {
             writer.write(&sample);

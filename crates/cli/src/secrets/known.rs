@@ -87,7 +87,7 @@ fn in_json(text: &str) -> String {
 }
 
 /// As it stands in a query or a form (RFC 3986 §2.3).
-fn percent_encoded(text: &str, space: &str) -> String {
+pub(crate) fn percent_encoded(text: &str, space: &str) -> String {
     let coded = |byte: u8| match byte {
         b' ' => space.to_string(),
         byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => char::from(byte).to_string(),

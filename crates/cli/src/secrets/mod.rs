@@ -6,7 +6,7 @@ mod url;
 mod wrong_url;
 
 use crate::aside::Aside;
-pub(crate) use known::{Known, is_secret_name, note_variable};
+pub(crate) use known::{Known, is_secret_name, note_variable, percent_encoded};
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
 use unblink_workload::answer::Condition;

@@ -419,6 +419,7 @@ impl Simulation {
             kept_awake: None,
             origins: Vec::new(),
             setup: Vec::new(),
+            cross_check: None,
             aborted: None,
             withheld: 0,
         };

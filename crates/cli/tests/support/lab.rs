@@ -10,6 +10,8 @@ pub(crate) struct Lab {
     child: Child,
     /// Where it listens, as it says itself.
     pub(crate) url: String,
+    /// Where its page of metrics is, if it has one.
+    pub(crate) metrics: Option<String>,
 }
 
 impl Lab {
@@ -22,7 +24,8 @@ impl Lab {
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         let first: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let url = first["url"].as_str().expect("a URL").to_string();
-        Lab { child, url }
+        let metrics = first["metrics"].as_str().map(ToString::to_string);
+        Lab { child, url, metrics }
     }
 
     /// Ends it, after which its truth log is whole.

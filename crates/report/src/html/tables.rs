@@ -2,7 +2,7 @@
 
 use super::block::write;
 use crate::block::{
-    Block, Paint, Room, Section, Span, Table, apart, events, left, plain, replayed, right, run,
+    Block, Paint, Room, Section, Span, Table, apart, cross_check, events, left, plain, replayed, right, run,
 };
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};
@@ -17,6 +17,7 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
     write(out, percentiles(doc), level);
+    write(out, cross_check::section(doc, Room::Page), level);
     write(out, [run::account(doc, true)], level);
     write(out, run::fanout(doc), level);
     write(out, events::all(doc), level);

@@ -49,7 +49,7 @@ fn told(doc: &RunDocument, figure: &SoakFigure) -> Line {
 }
 
 /// What a figure is called.
-pub(crate) fn name(figure: &SoakFigure) -> &'static str {
+pub(crate) fn name(figure: &SoakFigure) -> &str {
     match figure.figure {
         SoakFigureName::P50 => "p50",
         SoakFigureName::P99 => "p99",
@@ -58,6 +58,7 @@ pub(crate) fn name(figure: &SoakFigure) -> &'static str {
         SoakFigureName::Memory => "memory",
         SoakFigureName::Descriptors => "descriptors",
         SoakFigureName::Size => "size",
+        SoakFigureName::Metric => figure.metric.as_deref().unwrap_or("a metric"),
     }
 }
 
@@ -77,7 +78,9 @@ fn amount(figure: &SoakFigure, value: f64) -> String {
         SoakFigureName::Memory | SoakFigureName::Size => {
             format::bytes(value.round() as u64).replace(' ', "\u{a0}")
         }
-        SoakFigureName::Connections | SoakFigureName::Descriptors => format::number(value),
+        SoakFigureName::Connections | SoakFigureName::Descriptors | SoakFigureName::Metric => {
+            format::number(value)
+        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! What the service's own metrics say beside ours, in words.
+
+use super::title::{Title, title};
+use super::{none_ok, quantile};
+use crate::format::{self, Bound};
+use unblink_artifact::document::{CrossCheck, MetricsSource, RunDocument, ServiceQuantile, WatchedSeries};
+
+/// Below this, what users feel and what the service counts are the same to a reader.
+const GAP_NS_MIN: u64 = 1_000_000;
+
+/// In which bucket it lies: `2.5–5 ms`, `≤ 1 ms`, `> 10 s`.
+pub(crate) fn bucket(of: &ServiceQuantile) -> String {
+    match (of.lower_ns, of.upper_ns) {
+        (lower, None) => format::above(lower),
+        (0, Some(upper)) => format!("≤\u{a0}{}", Bound::Upper.duration(upper)),
+        (lower, Some(upper)) => format::between(lower, upper),
+    }
+}
+
+/// Who was asked, and what that covers.
+pub(crate) fn source(check: &CrossCheck) -> String {
+    let who = match check.source {
+        MetricsSource::Prometheus => "from a Prometheus server",
+        MetricsSource::Scrape => "as it says itself",
+    };
+    format!("{who}; the warm-up included")
+}
+
+/// What the difference between its times and ours is; nothing where either is not known.
+pub(crate) fn its_clock(doc: &RunDocument) -> Option<String> {
+    let latency = doc.cross_check.as_ref()?.latency.as_ref()?;
+    if none_ok(doc).is_some() {
+        return None;
+    }
+    let pairs = || {
+        let shown = super::shown(&doc.response_time).0;
+        let ours = doc.response_time.quantiles[..shown]
+            .iter()
+            .filter(|quantile| !quantile.few_samples || quantile.censored);
+        ours.filter_map(|ours| Some((ours, latency.quantiles.iter().find(|theirs| theirs.q == ours.q)?)))
+    };
+    let above = pairs().filter_map(|(ours, theirs)| Some((ours, ours.value.checked_sub(theirs.upper_ns?)?)));
+    let differs = |value: u64, gap: u64| gap >= GAP_NS_MIN && gap >= value / 20;
+    if let Some((ours, gap)) =
+        above.filter(|(ours, gap)| differs(ours.value, *gap)).max_by_key(|(_, gap)| *gap)
+    {
+        return Some(format!(
+            "At {} its clock shows at least {} less than users wait: it starts when the service takes a request up. What comes \
+             before that, and the way back, is in none of its figures.",
+            format::quantile_label(ours.q),
+            format::least(gap)
+        ));
+    }
+    let mut below = pairs().filter(|(ours, theirs)| {
+        !ours.censored && differs(theirs.lower_ns, theirs.lower_ns.saturating_sub(ours.value))
+    });
+    if let Some((ours, theirs)) = below.next_back() {
+        return Some(format!(
+            "At {} its clock shows at least {} more than our users wait: it counts the warm-up and what others ask, too, or times \
+             more than the answer.",
+            format::quantile_label(ours.q),
+            format::least(theirs.lower_ns - ours.value)
+        ));
+    }
+    pairs().next()?;
+    Some("Its clock and that of our users agree, as far as its buckets tell.".into())
+}
+
+/// Ours at this quantile, as it must be printed.
+pub(crate) fn ours(doc: &RunDocument, q: f64) -> Option<String> {
+    Some(super::marked(quantile(&doc.response_time, q)?, false))
+}
+
+/// Of a metric over time.
+pub(crate) fn watched(series: &WatchedSeries) -> Title {
+    let value = |value: f64| watched_value(series, value);
+    let points = &series.points;
+    let highest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
+    let finding = match (points.first(), points.last(), highest) {
+        (Some(first), Some(last), Some(highest)) if highest.1 > first.1.max(last.1) => format!(
+            "{} to {}, at most {} at {}",
+            value(first.1),
+            value(last.1),
+            value(highest.1),
+            format::moment(highest.0)
+        ),
+        (Some(first), Some(last), _) => format!("{} to {}", value(first.1), value(last.1)),
+        _ => "Nothing was seen of it".into(),
+    };
+    title(format!("{}: {finding}", series.of.metric), "As the service says itself, all series together.")
+}
+
+/// What the line is.
+pub(crate) fn watched_unit(series: &WatchedSeries) -> String {
+    let per = if series.of.per_second { ", growth per second" } else { "" };
+    format!("{}{per}", series.of.metric)
+}
+
+/// A value of it, in the unit that its name ends in.
+pub(crate) fn watched_value(series: &WatchedSeries, value: f64) -> String {
+    let name = series.of.metric.split('{').next().unwrap_or_default();
+    match series.of.per_second {
+        true if name.contains("_bytes") && value >= 0.0 => {
+            format!("{}/s", format::bytes(value.round() as u64))
+        }
+        true => format!("{}/s", format::number(value)),
+        false if name.ends_with("_bytes") && value >= 0.0 => format::bytes(value.round() as u64),
+        false => format::number(value),
+    }
+}
