@@ -1,10 +1,13 @@
 //! HTTP/2 from the command line: what is measured, how faults are counted, and what is said before the load. The server
 //! writes its frames by hand and understands no more of the client's than where they end.
 
+#[path = "support/frames.rs"]
+mod frames;
 mod support;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use frames::{Server, converse, frame, ok, serve};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
@@ -12,86 +15,6 @@ use support::hostile::{Act, Hostile, ok as ok_in_one};
 use support::{Place, Run};
 
 const FORTY: [&str; 6] = ["-R", "200", "-n", "40", "--http", "2"];
-
-/// What it does with a request, by its number over all connections: bytes, and whether the connection goes on.
-type Script = dyn Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync;
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
-}
-
-/// `:status: 200`, and a body.
-fn ok(stream: u32) -> Vec<u8> {
-    [frame(1, 4, stream, &[0x88]), frame(0, 1, stream, b"hello")].concat()
-}
-
-struct Server {
-    address: SocketAddr,
-    connections: Arc<AtomicUsize>,
-    cancelled: Arc<AtomicUsize>,
-    /// Header blocks, in the order in which they came.
-    heads: Arc<Mutex<Vec<Vec<u8>>>>,
-}
-
-/// Serves with these settings.
-fn serve(
-    settings: &'static [u8],
-    script: impl Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync + 'static,
-) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    let (connections, cancelled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let heads = Arc::new(Mutex::new(Vec::new()));
-    let (counted, given_up, noted) = (connections.clone(), cancelled.clone(), heads.clone());
-    let server = Server { address, connections: counted, cancelled: given_up, heads: noted };
-    let (script, requests): (Arc<Script>, _) = (Arc::new(script), Arc::new(AtomicUsize::new(0)));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            connections.fetch_add(1, Ordering::Relaxed);
-            let (script, requests, cancelled) = (script.clone(), requests.clone(), cancelled.clone());
-            let heads = heads.clone();
-            std::thread::spawn(move || {
-                let _ = converse(stream, settings, &*script, &requests, (&cancelled, &heads));
-            });
-        }
-    });
-    server
-}
-
-fn converse(
-    mut stream: TcpStream,
-    settings: &[u8],
-    script: &Script,
-    requests: &AtomicUsize,
-    (cancelled, heads): (&AtomicUsize, &Mutex<Vec<Vec<u8>>>),
-) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.read_exact(&mut [0; 24])?;
-    stream.write_all(&frame(4, 0, 0, settings))?;
-    loop {
-        let mut header = [0; 9];
-        stream.read_exact(&mut header)?;
-        let [a, b, c, kind, flags, id @ ..] = header;
-        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
-        stream.read_exact(&mut payload)?;
-        match kind {
-            1 => {
-                heads.lock().expect("no panic").push(payload);
-                let number = requests.fetch_add(1, Ordering::Relaxed);
-                let (bytes, goes_on) = script(number, u32::from_be_bytes(id));
-                stream.write_all(&bytes)?;
-                if !goes_on {
-                    return Ok(());
-                }
-            }
-            3 => {
-                cancelled.fetch_add(1, Ordering::Relaxed);
-            }
-            4 if flags & 1 == 0 => stream.write_all(&frame(4, 1, 0, b""))?,
-            _ => {}
-        }
-    }
-}
 
 fn run(server: &Server, more: &[&str]) -> Run {
     let url = format!("http://{}/", server.address);

@@ -125,6 +125,26 @@ fn a_target_without_events_is_found_out_before_the_load() {
     assert_eq!(lines.count("/events/events"), 5);
 }
 
+/// 30 MB of a line each: nothing is kept of it.
+#[test]
+fn a_line_without_an_end_takes_no_memory() {
+    let endless = support::hostile::Hostile::start(|_| {
+        support::hostile::Act::Endless(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ".into(),
+            vec![b'x'; 1 << 16],
+            Duration::from_millis(1),
+        )
+    });
+    let place = Place::new();
+    let load = ["-R", "20", "-n", "10", "--timeout", "500ms", "--stream", "sse", "--no-preflight"];
+    let mut started = place.start(&[&[endless.url().as_str()], &load[..]].concat());
+    let peak = started.memory_peak();
+    let run = started.wait().run();
+    run.assert_all("timed_out");
+    assert!(run.document["events"]["events"].as_u64().unwrap_or(0) == 0, "{run:?}");
+    assert!(peak < 192 << 20, "{peak} bytes");
+}
+
 #[test]
 fn objectives_on_events_are_judged() {
     let world = ["sim", "-R", "20", "-d", "60s", "--server", "service=50ms events=20 gap=exp(20ms)"];

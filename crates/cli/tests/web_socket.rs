@@ -193,6 +193,11 @@ fn hostile_frames_are_counted_by_what_is_wrong_with_them() {
         (b"\xc1\x00", "reserved_bits"),
         (b"\x81\x01\xff", "invalid_utf8"),
         (b"\x88\x02\x03\xed", "close_code"),
+        (b"\x09\x00", "control_fragmented"),
+        (b"\x89\x7e\x00\x7e", "control_too_long"),
+        (b"\x80\x00", "continuation_unexpected"),
+        (b"\x81\xff\x80\x00\x00\x00\x00\x00\x00\x00", "masked"),
+        (b"\x81\x7f\x80\x00\x00\x00\x00\x00\x00\x00", "length_top_bit"),
     ] {
         let server = serve(move |socket| {
             next(socket)?;

@@ -42,6 +42,7 @@ SERVER
   pause=1s@30s         no answers for 1 s, starting at 30 s; @9.5s/10s: every 10 s; @9.5s/10s*6: six times
   pause=500ms~20s      the same at random times, 20 s apart on average
   slow=100ms/100       one request in 100, at random, takes this long instead
+  order=connection     one request of a connection at a time, in their order: --http 2 --streams 8 is then --depth 8
   crowd=2x@200         twice as slow while it holds more than 200 requests; 2x@200~5s: until it was empty for 5 s
   error=1/N reset=1/N refuse=1/N     one request in N, at random, is answered 500, reset, or refused
   down=5s@20s accept-stall=1s@30s    resets and refuses everything; new connections wait for the kernel's next try

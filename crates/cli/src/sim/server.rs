@@ -9,7 +9,7 @@ use unblink_core::sim::{
 };
 use unblink_core::time::Nanos;
 
-const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, events=N, gap=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
+const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, events=N, gap=TIME, pause=…, slow=TIME/N, order=connection, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
                      reset=1/N, error=1/N (see unblink sim --help)";
 
 /// Events of an answer: each is looked at alone.
@@ -38,6 +38,10 @@ pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
             "gap" => gap = Some(service(&word)?),
             "pause" => pause(&word, &mut server)?,
             "slow" => server.slow_one_in = Some(word.time_in()?),
+            "order" if word.value == "connection" => server.in_order = true,
+            "order" => {
+                bail!(word.wrong("expected connection: of each, one request at a time, in their order"))
+            }
             "crowd" => server.crowding = Some(crowd(&word)?),
             "accept-stall" => server.accept_stalled.push(word.windows()?),
             "down" => server.down.push(word.windows()?),
@@ -279,6 +283,7 @@ mod tests {
         let streamed = parsed("service=1ms events=20 gap=exp(50ms)").unwrap();
         let gap = Service::Exponential { mean: ms(50) };
         assert_eq!(streamed.events, Some(EventSpec { count: 20, gap }));
+        assert!(parsed("service=1ms order=connection").unwrap().in_order && !streamed.in_order);
         assert_eq!(parsed("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
     }
 
@@ -307,6 +312,7 @@ mod tests {
             ("service=1ms pause=5s@0s/10s pause=5s@5s/10s", &["never answers"]),
             ("service=1ms pause=0s~1s", &["may be 0"]),
             ("service=1ms error=5%", &["1/N"]),
+            ("service=1ms order=none", &["word 2", "expected connection"]),
             ("service=1ms crowd=2@200", &["2x@200"]),
             ("service=1ms crowd=0.5x@200", &["2x@200"]),
             ("service=1ms down=5s", &["LENGTH@BEGIN"]),

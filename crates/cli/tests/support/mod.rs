@@ -124,6 +124,20 @@ impl Started {
         rustix::process::kill_process(Pid::from_child(&self.child), signal).expect("a process");
     }
 
+    /// Waits for its end, and says how much memory it has had at once, in bytes.
+    pub(crate) fn memory_peak(&mut self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let mut kib = 0;
+        while self.is_running() {
+            let status = std::fs::read_to_string(&path).unwrap_or_default();
+            let peak =
+                status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+            kib = peak.and_then(|peak| peak.parse().ok()).unwrap_or(kib);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kib << 10
+    }
+
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
     }
@@ -302,6 +316,8 @@ impl Run {
     pub(crate) fn assert_all(&self, outcome: &str) {
         self.assert_accounts();
         assert_eq!(self.at("/status"), "complete");
+        // Where the check before the run failed, nothing was measured.
+        assert_ne!(self.arrivals("scheduled"), 0, "{self:?}");
         assert_eq!(self.arrivals(outcome), self.arrivals("scheduled"), "{self:?}");
     }
 

@@ -33,6 +33,8 @@ pub struct ServerSpec {
     pub every_nth: Option<(Nanos, u64)>,
     /// A request in n, at random, takes this long instead.
     pub slow_one_in: Option<(Nanos, u64)>,
+    /// Of a connection, one request is worked on at a time, in the order in which they came: behind a slow one, the others wait.
+    pub in_order: bool,
     /// Answers come event by event, if they do. While it is shut, no event leaves.
     pub events: Option<EventSpec>,
     /// How it works while it is crowded.
@@ -65,6 +67,7 @@ impl ServerSpec {
             service_of: BTreeMap::new(),
             every_nth: None,
             slow_one_in: None,
+            in_order: false,
             events: None,
             crowding: None,
             shut: Vec::new(),
@@ -159,17 +162,29 @@ impl Server {
         Attempt::Accepted(at)
     }
 
-    /// A request arrives; `now` never goes back.
-    pub(super) fn request(&mut self, flight: FlightId, operation: u32, now: Instant) -> Taken {
+    /// Of a connection, one request at a time is worked on.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.spec.in_order
+    }
+
+    /// A request arrives; `now` never goes back. It is not worked on before `after`.
+    pub(super) fn request(
+        &mut self,
+        flight: FlightId,
+        operation: u32,
+        now: Instant,
+        after: Instant,
+    ) -> Taken {
         self.events.clear();
+        let at_once = now.max(after);
         if self.is_down(now) {
             return Taken { flight, work: None, ends: now, status: None };
         }
         if self.spec.error_one_in > 0 && self.random.one_in(self.spec.error_one_in) {
-            return Taken { flight, work: None, ends: now, status: Some(500) };
+            return Taken { flight, work: None, ends: at_once, status: Some(500) };
         }
         if self.bucket.as_mut().is_some_and(|bucket| !bucket.take(now)) {
-            return Taken { flight, work: None, ends: now, status: Some(429) };
+            return Taken { flight, work: None, ends: at_once, status: Some(429) };
         }
         let begin = match self.free.peek() {
             None => now,
@@ -180,10 +195,12 @@ impl Server {
                 self.begins.pop_front();
             }
             if self.begins.len() as u64 >= queue_max {
-                return Taken { flight, work: None, ends: now, status: Some(503) };
+                return Taken { flight, work: None, ends: at_once, status: Some(503) };
             }
             self.begins.push_back(begin);
         }
+        // Its slot waits with it.
+        let begin = begin.max(after);
         let end = self.finish(operation, begin, now);
         self.busy_until = self.busy_until.max(end);
         if self.spec.slots.is_some() {

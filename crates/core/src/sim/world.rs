@@ -12,7 +12,7 @@ use crate::failure::FailureKind;
 use crate::record::{Answer, Events, Then};
 use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// What offers load to the world.
 pub(super) trait Client {
@@ -97,6 +97,9 @@ pub(super) struct World<W> {
     /// What the client has not looked at yet.
     arrived: VecDeque<(Instant, What)>,
     sequence: u64,
+    /// Of each connection to a server that answers in order, by origin and slot: its generation, when its latest answer leaves, and
+    /// when it comes.
+    turns: BTreeMap<(u8, u32), (u32, Instant, Instant)>,
     /// What the client asks for; used again.
     actions: Actions,
     /// Until then the client's processor is busy.
@@ -125,6 +128,7 @@ impl<W: Watch> World<W> {
             ahead: BinaryHeap::new(),
             arrived: VecDeque::new(),
             sequence: 0,
+            turns: BTreeMap::new(),
             actions: Actions::new(),
             busy_until: Instant(0),
             events: 0,
@@ -274,13 +278,24 @@ impl<W: Watch> World<W> {
     }
 
     fn serve(&mut self, conn: ConnId, flight: FlightId, operation: u32, now: Instant) {
-        let taken = self.servers[usize::from(conn.origin)].request(flight, operation, now);
+        let server = &mut self.servers[usize::from(conn.origin)];
+        let turn = server.is_in_order().then(|| {
+            let before = self.turns.get(&(conn.origin, conn.slot)).filter(|turn| turn.0 == conn.generation);
+            before.map_or_else(Default::default, |&(_, leaves, comes)| (leaves, comes))
+        });
+        let after: Instant = turn.unwrap_or_default().0;
+        let taken = server.request(flight, operation, now, after);
         self.watch.see(now, Sight::Request(taken));
         let what = match taken.status {
             Some(status) => What::Answer(flight, status),
             None => What::Reset(conn),
         };
-        let at = self.send_events(conn, flight).max(taken.ends + self.delay());
+        let mut at = self.send_events(conn, flight).max(taken.ends + self.delay());
+        if let Some((_, before)) = turn {
+            // Nor does the network change the order.
+            at = at.max(before);
+            self.turns.insert((conn.origin, conn.slot), (conn.generation, taken.ends, at));
+        }
         self.push(at, what);
     }
 

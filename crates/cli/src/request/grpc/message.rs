@@ -34,7 +34,10 @@ pub(super) fn compile(
     let parts = match &value {
         Value::Object(fields) if !is_well_known(descriptor) => compiler.object(descriptor, fields, name)?,
         value if compiler.has_place(value) => return Err(no_place(name, name)),
-        value => vec![Part::Fixed(encoded(descriptor, value).ok_or_else(|| misfit(name, name))?.into())],
+        value => {
+            let fitting = encoded(descriptor, value).ok_or_else(|| misfit(name, &as_written(descriptor)));
+            vec![Part::Fixed(fitting?.into())]
+        }
     };
     Ok(Message { parts: joined(parts).into() })
 }
@@ -300,6 +303,15 @@ fn in_words(field: &FieldDescriptor) -> String {
         }
         _ if field.is_list() => format!("a list of {}", kind(field)),
         _ => kind(field),
+    }
+}
+
+/// What JSON writes for a message of a type that has a form of its own.
+fn as_written(descriptor: &MessageDescriptor) -> String {
+    let name = descriptor.full_name();
+    match descriptor.get_field_by_name("value").filter(|_| is_wrapper(descriptor)) {
+        Some(value) => format!("{} alone, without an object around it ({name}),", in_words(&value)),
+        None => format!("{name} as ProtoJSON writes it"),
     }
 }
 

@@ -189,6 +189,13 @@ impl Reflection {
         let all = told.ok().and_then(|told| told.services).unwrap_or_default().services;
         let names = all.into_iter().map(|service| service.name);
         let names: Vec<String> = names.filter(|name| !name.starts_with("grpc.reflection.")).collect();
+        if names.iter().any(|name| name == service) {
+            let said = format!(
+                "there is a service {service}, but the target's server reflection does not tell its types: give them by --proto FILE \
+                 (with --import-path DIR) or --descriptor-set FILE"
+            );
+            return refused(&["url"], said);
+        }
         refused(&["url"], format!("there is no service {service}{}", instead(service, &names)))
     }
 }

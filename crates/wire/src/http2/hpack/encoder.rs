@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 /// How large the table may be, whatever the server allows: what it is unless somebody speaks (§6.5.2 of RFC 9113).
 const TABLE_BYTES: usize = 4096;
-/// Paths and lengths may be many. Beyond this they leave the rest to fields that all requests share.
-const TABLE_BYTES_OF_MANY: usize = TABLE_BYTES / 2;
 
 /// Twice the entries that a table has room for.
 const SLOTS: usize = 2 * TABLE_BYTES / ENTRY_BYTES;
@@ -140,8 +138,8 @@ impl Encoder {
         }
     }
 
-    /// Keeps the block of a request for as long as it is right, if it is short. One that has added to the table means something else
-    /// the next time.
+    /// Keeps the block of a request for as long as it is right, if it is short and no other one has its place. One that has added to the
+    /// table means something else the next time.
     fn keep<'a>(&mut self, number: u32, pieces: impl Iterator<Item = &'a [u8]> + Clone) {
         if pieces.clone().map(<[u8]>::len).sum::<usize>() > KEPT_BYTES {
             return;
@@ -151,6 +149,10 @@ impl Encoder {
             self.kept.push(NOTHING_KEPT);
         }
         let kept = &mut self.kept[place];
+        // Where there are more requests than places, each would drive out the next, and none would be found.
+        if kept.generation == self.generation {
+            return;
+        }
         (kept.request, kept.generation) = (number, self.generation);
         let mut length = 0;
         for (i, piece) in pieces.enumerate() {
@@ -187,8 +189,7 @@ impl Encoder {
             }
             slot = (slot + 1) % SLOTS;
         }
-        let limit = if field.is_one_of_many() { self.limit.min(TABLE_BYTES_OF_MANY) } else { self.limit };
-        if self.size + field.size() > limit {
+        if self.size + field.size() > self.limit {
             return field.put(0, 4, out);
         }
         field.put(0x40, 6, out);
@@ -292,18 +293,39 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_written_out_and_paths_leave_room_to_others() {
+    fn paths_and_what_has_no_room_are_written_out() {
         let mut encoder = Encoder::new();
-        let path = |i: u32| request(&[(":path", Some(&format!("/{i}")))]);
-        (0..1000).for_each(|i| drop(block(&mut encoder, i, &path(i), &[])));
-        assert!((TABLE_BYTES_OF_MANY - 50..=TABLE_BYTES_OF_MANY).contains(&encoder.size), "{}", encoder.size);
-        assert_eq!(block(&mut encoder, 999, &path(999), &[])[0], 0x04);
+        let path = |i: u32| request(&[(":path", Some(&format!("/{i}"))), ("content-length", Some("7"))]);
+        for i in (0..1000).chain([999]) {
+            // Names 4 and 28 of the static table behind the bits 0000.
+            let out = block(&mut encoder, i, &path(i), &[]);
+            assert!(out[0] == 0x04 && hex(&out).contains("0f0d0137"), "{}", hex(&out));
+        }
+        assert_eq!(encoder.size, 0);
         let other = request(&[("x-a", Some("1"))]);
-        block(&mut encoder, 0, &other, &[]);
-        assert_eq!(block(&mut encoder, 0, &other, &[]), [0xbe]);
+        block(&mut encoder, 1000, &other, &[]);
+        assert_eq!(block(&mut encoder, 1000, &other, &[]), [0xbe]);
         let name = |i: u32| request(&[(&format!("x-{i}"), Some("1"))]);
-        (0..1000).for_each(|i| drop(block(&mut encoder, i, &name(i), &[])));
+        (2000..3000).for_each(|i| drop(block(&mut encoder, i, &name(i), &[])));
         assert!(encoder.size <= TABLE_BYTES && encoder.entries.capacity() == TABLE_BYTES / ENTRY_BYTES);
         assert!(encoder.kept.len() <= KEPT_MAX);
+    }
+
+    #[test]
+    fn requests_beyond_the_places_drive_no_kept_block_out() {
+        let mut encoder = Encoder::new();
+        let all: Vec<_> =
+            (0..200).map(|i| request(&[(":path", Some(&format!("/{i}"))), ("x-a", Some("1"))])).collect();
+        let blocks = |encoder: &mut Encoder| -> Vec<_> {
+            (0..).zip(&all).map(|(i, parts)| hex(&block(encoder, i, parts, &[]))).collect()
+        };
+        blocks(&mut encoder);
+        let (second, kept) = (blocks(&mut encoder), encoder.kept.clone());
+        assert_eq!(blocks(&mut encoder), second);
+        let requests = |kept: &[Kept]| kept.iter().map(|kept| kept.request).collect::<Vec<_>>();
+        assert_eq!((requests(&encoder.kept), kept.len()), (requests(&kept), KEPT_MAX));
+        // A new limit makes room for others.
+        encoder.set_limit(0);
+        assert_ne!(blocks(&mut encoder), second);
     }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 /// Credentials, which nobody on the way is to keep (§7.1.3).
 const SECRET: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
-/// Fields that a run may have as many of as it has requests.
+/// Fields that a run may have as many of as it has requests: written out each time, as browsers do with paths. In the table they would
+/// take the place of what all requests share, and each would be looked for.
 const MANY: [&str; 2] = [":path", "content-length"];
 
 /// A part of a request's block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::http2) enum Part {
-    /// Written as it is: a reference to the static table, or what nobody is to keep.
+    /// Written as it is: a reference to the static table, or what is not put into the other one.
     Fixed(Box<[u8]>),
     /// The same in each request.
     Field(Arc<Field>),
@@ -57,10 +58,6 @@ impl Field {
         ENTRY_BYTES + self.name.len() + self.value.len()
     }
 
-    pub(super) fn is_one_of_many(&self) -> bool {
-        MANY.contains(&&*self.name)
-    }
-
     /// Appends it in full: behind `first`, whose last `prefix` bits are the name's index.
     pub(super) fn put(&self, first: u8, prefix: u32, out: &mut Vec<u8>) {
         put_number(out, first, prefix, self.name_index);
@@ -92,6 +89,8 @@ impl Parts {
             put_number(&mut self.fixed, 0x80, 7, place + 1);
         } else if SECRET.contains(&name) {
             Field::new(name, value).put(0x10, 4, &mut self.fixed);
+        } else if MANY.contains(&name) {
+            Field::new(name, value).put(0, 4, &mut self.fixed);
         } else {
             self.flush();
             self.done.push(Part::Field(Arc::new(Field::new(name, value))));

@@ -149,3 +149,16 @@ proptest! {
         assert_same(&with_places, &value.to_string());
     }
 }
+
+#[test]
+fn a_method_that_takes_a_wrapper_is_told_how_it_is_written() {
+    let pool = ALL.parent_pool();
+    let of = |name: &str, text: &str| compile(&pool.get_message_by_name(name).unwrap(), text, |_| false);
+    let mut out = Vec::new();
+    of("google.protobuf.StringValue", r#""a""#).unwrap().write(&mut NothingToFill, &mut out);
+    assert_eq!(out, [0x0a, 1, b'a']);
+    let said = of("google.protobuf.Int64Value", r#"{"value": 5}"#).unwrap_err().to_string();
+    assert!(said.contains("int64 alone, without an object around it (google.protobuf.Int64Value)"), "{said}");
+    let said = of("google.protobuf.Timestamp", r#"{"seconds": 5}"#).unwrap_err().to_string();
+    assert!(said.contains("google.protobuf.Timestamp as ProtoJSON writes it"), "{said}");
+}

@@ -1,0 +1,121 @@
+//! Servers of HTTP/2 that attack their client: each way is a kind of failure of its own, the run goes on over another connection,
+//! and memory stays bounded.
+
+#[path = "support/frames.rs"]
+mod frames;
+mod support;
+
+use frames::{Server, frame, ok, serve};
+use std::sync::Mutex;
+use support::{Place, Run};
+
+const FORTY: [&str; 7] = ["-R", "200", "-n", "40", "--http", "2", "--no-preflight"];
+const MIB: u64 = 1 << 20;
+
+/// A run against the server, and its memory's peak in bytes.
+fn run(server: &Server, more: &[&str]) -> (Run, u64) {
+    let (place, url) = (Place::new(), format!("http://{}/", server.address));
+    let mut started = place.start(&[&[url.as_str()], &FORTY[..], more].concat());
+    let peak = started.memory_peak();
+    (started.wait().run(), peak)
+}
+
+/// A field of 3.8 KB in the table, and a block that refers to it 10,000 times: 38 MB from a few KB.
+fn bomb(stream: u32) -> Vec<u8> {
+    // Name and value as they are; 3,800 is 127 + 89 + 28 · 128.
+    let field = [&[0x40, 1, b'a', 0x7f, 0x80 | 89, 28], &[b'x'; 3800][..]].concat();
+    frame(1, 5, stream, &[&[0x88], &field[..], &[0xbe; 10_000]].concat())
+}
+
+#[test]
+fn floods_and_bombs_end_their_connection_and_the_run_goes_on() {
+    type Attack = fn(u32) -> Vec<u8>;
+    // Of small frames 900 KB, of large ones 64 MB: far more than may be kept.
+    let attacks: [(Attack, &str); 8] = [
+        (
+            |stream| [frame(1, 0, stream, b"\x88"), frame(9, 0, stream, b"").repeat(100_000)].concat(),
+            "protocol_flood",
+        ),
+        (
+            |stream| [frame(1, 0, stream, b"\x88"), frame(9, 0, stream, &[0; 16_384]).repeat(4096)].concat(),
+            "protocol_head_too_large",
+        ),
+        (|_| frame(4, 0, 0, b"").repeat(100_000), "protocol_flood"),
+        (|_| frame(6, 0, 0, &[0; 8]).repeat(100_000), "protocol_flood"),
+        (
+            |stream| [frame(1, 4, stream, b"\x88"), frame(0, 0, stream, b"").repeat(100_000)].concat(),
+            "protocol_flood",
+        ),
+        (bomb, "protocol_head_too_large"),
+        (|stream| frame(5, 4, stream, &[0, 0, 0, 2, 0x88]).repeat(1000), "protocol_push_promise"),
+        (|_| frame(8, 0, 0, &[0x7f, 0xff, 0xff, 0xff]).repeat(2), "protocol_window_overflow"),
+    ];
+    for (attack, kind) in attacks {
+        let server = serve(&[], move |number, stream| {
+            (if number % 10 == 3 { attack(stream) } else { ok(stream) }, true)
+        });
+        let (run, peak) = run(&server, &["-c", "1", "--streams", "4"]);
+        run.assert_accounts();
+        // The server answers one after the other, so that what came behind may be lost with the connection.
+        let (ok, failed) = (run.arrivals("ok"), run.failures(kind));
+        assert!(ok + failed == 40 && ok >= 20 && (1..=16).contains(&failed), "{kind}: {run:?}");
+        assert!(run.connections("opened") >= 2, "{kind}: {run:?}");
+        assert!(peak < 192 * MIB, "{kind}: {peak} bytes");
+    }
+}
+
+#[test]
+fn resets_of_what_has_ended_end_the_connection() {
+    let reset = |stream| frame(3, 0, stream, &[0, 0, 0, 8]).repeat(100_000);
+    let server =
+        serve(&[], move |number, stream| (if number % 10 == 3 { reset(stream) } else { ok(stream) }, true));
+    let (run, _) = run(&server, &["-c", "1", "--streams", "4"]);
+    run.assert_accounts();
+    let (resets, floods) = (run.failures("protocol_stream_reset"), run.failures("protocol_flood"));
+    assert_eq!(run.arrivals("ok") + resets + floods, 40, "{run:?}");
+    assert!((2..=4).contains(&resets) && run.connections("opened") >= 3, "{run:?}");
+}
+
+#[test]
+fn a_body_after_its_end_costs_what_is_under_way() {
+    // One is left unanswered, and the next has more behind its answer's end.
+    let server = serve(&[], |number, stream| match number % 10 {
+        3 => (Vec::new(), true),
+        4 => ([ok(stream), frame(0, 1, stream, b"more")].concat(), true),
+        _ => (ok(stream), true),
+    });
+    let (run, _) = run(&server, &["-c", "1", "--streams", "4"]);
+    run.assert_accounts();
+    let failed = run.failures("protocol_closed_stream");
+    assert!(run.arrivals("ok") + failed == 40 && failed >= 2, "{run:?}");
+}
+
+/// It has looked at the first two of five, and answers them after it has said so.
+#[test]
+fn a_goaway_in_the_middle_loses_none() {
+    let waiting = Mutex::new(Vec::new());
+    let server = serve(&[], move |number, stream| {
+        let mut waiting = waiting.lock().expect("no panic");
+        waiting.push(stream);
+        if number >= 5 {
+            waiting.clear();
+            return (ok(stream), true);
+        }
+        let [first, second, _, _, _] = waiting[..] else { return (Vec::new(), true) };
+        waiting.clear();
+        let last = [&second.to_be_bytes()[..], &[0; 4]].concat();
+        ([frame(7, 0, 0, &last), ok(first), ok(second)].concat(), false)
+    });
+    let (run, _) = run(&server, &["-c", "1", "--streams", "5"]);
+    run.assert_all("ok");
+    assert_eq!((run.connections("resent"), run.connections("opened")), (3, 2), "{run:?}");
+}
+
+#[test]
+fn windows_that_never_open_are_timeouts() {
+    // INITIAL_WINDOW_SIZE is 0: heads come, and no byte of a body.
+    let server = serve(&[0, 4, 0, 0, 0, 0], |_, _| (Vec::new(), true));
+    let (run, peak) = run(&server, &["--timeout", "200ms", "--data", &"x".repeat(50_000)]);
+    run.assert_all("timed_out");
+    assert!(peak < 192 * MIB, "{peak} bytes");
+}
