@@ -24,7 +24,12 @@ impl Holds {
     /// What stands in the fields of this name, in whichever table.
     pub(super) fn of(field: &str) -> Holds {
         match field {
-            "target" | "candidate" | "url" | "connect" | "kill-url" | "cross-check-prometheus"
+            "target"
+            | "candidate"
+            | "url"
+            | "connect"
+            | "kill-url"
+            | "cross-check-prometheus"
             | "cross-check-scrape" => Holds::Url,
             "header" => Holds::Header,
             "body" | "json" | "form" | "multipart" | "message" | "command" | "script-arg" => Holds::Body,

@@ -168,7 +168,13 @@ impl Lane {
 
     /// `flight` is sent on `conn`, which has room.
     #[inline(always)] // a flight is large
-    pub(super) fn bind(&mut self, flights: &mut Flights, mut flight: Flight, origin: usize, conn: u32) -> Action {
+    pub(super) fn bind(
+        &mut self,
+        flights: &mut Flights,
+        mut flight: Flight,
+        origin: usize,
+        conn: u32,
+    ) -> Action {
         let connections = &self.connections;
         // Any connection with room would have done. So only the time in which none had room counts as waiting for a
         // connection. For an attempt after the first, the time before that attempt was ready does not count either. For
