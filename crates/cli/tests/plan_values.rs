@@ -81,7 +81,8 @@ fn plan_show_weighs_a_journey_by_all_its_requests() {
     assert_eq!(mean(&three), 3 * mean(&one), "{three}");
     assert!(three.contains("0 s GET /search, then 2 more"), "{three}");
     // What is taken from an answer is not known yet, and of what is asked again and again the first request counts.
-    let more = "[[journeys.steps]]\nurl = \"/search\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"9s\"\n";
+    let more =
+        "[[journeys.steps]]\nurl = \"/search\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"9s\"\n";
     let polled = shown("polled.toml", &(step.to_string() + more));
     assert_eq!(mean(&polled), 4 * mean(&one), "{polled}");
     assert!(polled.contains("then 3 more") && polled.contains("What answers bring is left out"), "{polled}");
