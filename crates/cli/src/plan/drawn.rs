@@ -1,7 +1,7 @@
 //! What a plan's requests come to, on a screen: their shares, what their values are like, and the first of them.
 
 use super::first;
-use super::picture::{EIGHTHS, wrapped};
+use super::picture::{EIGHTHS, cut, wrapped};
 use crate::run::Planned;
 use unblink_core::arrival::Key;
 use unblink_report::format;
@@ -50,13 +50,6 @@ fn shares(shares: &[(String, f64)], columns: usize) -> String {
 
 /// A cell, filled by eighths from the left.
 const BEGUN: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-
-pub(super) fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => text.to_string(),
-    }
-}
 
 /// What each named value is drawn from.
 fn laws(values: &Values, seed: u64, columns: usize) -> String {

@@ -1,7 +1,6 @@
 //! The first requests of a plan as they will be sent, and what its requests weigh.
 
-use super::drawn::cut;
-use super::picture::wrapped;
+use super::picture::{cut, wrapped};
 use crate::request::url::Speaks;
 use crate::request::version::Operations;
 use crate::run::Planned;
