@@ -257,7 +257,7 @@ fn a_search_and_a_comparison_go_over_sockets() {
         "-d",
         "1s",
         "--runs",
-        "3",
+        "1",
         "-q",
         "--json",
     ];
@@ -265,7 +265,7 @@ fn a_search_and_a_comparison_go_over_sockets() {
     let compared: serde_json::Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{}", said.stderr));
     assert!(compared.is_object(), "{compared}");
-    assert!(a.sockets.load(Ordering::Relaxed) > 4 && b.sockets.load(Ordering::Relaxed) > 3);
+    assert!(a.sockets.load(Ordering::Relaxed) > 4 && b.sockets.load(Ordering::Relaxed) > 0);
 }
 
 /// What failed is shown as it was sent: a message, without words of HTTP.

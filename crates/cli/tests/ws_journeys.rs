@@ -277,7 +277,7 @@ fn what_makes_no_sense_is_refused() {
         (step("message = \"a\"\nurl = \"/\""), "leave url out"),
         (step("message = \"a\"\nexpect = [\"contains=a\"]"), "await says for what"),
         (format!("own-connection = true\n{open}"), "leave own-connection out"),
-        (step("await = \"any\"\nwithin = \"1s\""), "every step has the time of timeout"),
+        (step("await = \"any\"\nwithin = \"1s\""), "within belongs to until"),
         (step("await = \"status=101\""), "a message has no status"),
         (step("await = [\"any\", \"contains=a\"]"), "any message meets any"),
         (step("await = []"), "would wait for nothing"),

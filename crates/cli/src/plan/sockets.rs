@@ -83,9 +83,6 @@ pub(super) fn check(
             ("url", _) => {
                 "a step over a WebSocket goes where its journey has connected: leave url out".to_string()
             }
-            ("within", kind) if kind.is_answered() => {
-                "every step has the time of timeout: set that, and leave within out".to_string()
-            }
             _ => format!("this step {does}: leave {name} out"),
         };
         return Err(match given.values.first() {
