@@ -23,9 +23,9 @@ mod window;
 
 pub use evidence::{Counts, Population, Relief, Run, Subject};
 pub use judgement::{Judgement, Reason, Verdict};
+pub use outstanding::Outstanding;
 pub use parse::SloError;
 pub use ratio::RatioHistory;
-pub use outstanding::Outstanding;
 pub use window::{AbortWatch, Failures, Part, WindowCounts, WindowWatch};
 
 use unblink_core::record::{Series, Track};

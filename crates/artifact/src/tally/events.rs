@@ -8,7 +8,6 @@ use crate::document::{Distribution, Events, OperationEvents};
 use unblink_analysis::interval::History;
 use unblink_analysis::quantile::Survival;
 use unblink_core::record::{Interval, Series};
-use unblink_core::time::Nanos;
 
 const FIRST: [Series; 2] = [Series::FirstEvent, Series::FirstEventCensored];
 const FIRST_SERVICE: [Series; 2] = [Series::FirstEventService, Series::FirstEventServiceCensored];

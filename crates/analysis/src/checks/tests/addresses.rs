@@ -62,12 +62,16 @@ fn uneven(arrivals: &[u64]) -> Option<Finding> {
 fn an_address_far_off_its_share_is_named() {
     let found = uneven(&[970, 30]).expect("it is told");
     assert_eq!(found.severity, Severity::Note);
-    for said in ["one of 2 addresses of the target", "an even share is 50 %"] {
+    for said in ["one of 2 addresses of the target", "an even share is 50"] {
         assert!(found.message.contains(said), "{}", found.message);
     }
     // The one that has too much is as far off as what the others lack together.
     let found = uneven(&[700, 100, 100, 100]).expect("it is told");
-    assert!(found.message.contains("192.0.2.1:80, one of 4") && found.message.contains("70 %"), "{}", found.message);
+    assert!(
+        found.message.contains("192.0.2.1:80, one of 4") && found.message.contains("got 70"),
+        "{}",
+        found.message
+    );
     let found = uneven(&[400, 400, 400, 10]).expect("it is told");
     assert!(found.message.contains("192.0.2.4:80, one of 4"), "{}", found.message);
 }
@@ -90,7 +94,11 @@ fn only_what_is_known_and_lives_is_compared() {
     let other = Address { name: "192.0.2.2:80", arrivals: Some(0), ..GOOD };
     let of = |addresses: &[_]| found(addresses, Code::AddressesUneven);
     assert!(of(&[one, other]).is_some());
-    assert_eq!(of(&[one, Address { refused: 11, ..other }]), None, "it takes no connections: another finding says so");
+    assert_eq!(
+        of(&[one, Address { refused: 11, ..other }]),
+        None,
+        "it takes no connections: another finding says so"
+    );
     assert_eq!(of(&[one, Address { arrivals: None, ..other }]), None);
     assert_eq!(of(&[one, Address { origin: 1, ..other }]), None, "each is the only address of its origin");
     assert_eq!(of(&[]), None);
