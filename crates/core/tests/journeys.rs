@@ -194,7 +194,7 @@ fn banks_without_journeys_have_no_place_for_them() {
 fn a_slot_is_free_once_the_connections_of_its_journey_are_closed() {
     let start = Instant(1_000_000_000);
     for own_connection in [false, true] {
-        let mut spec = spec(10, SECOND, Process::Even, vec![StepSpec::default()]);
+        let mut spec = spec(10, SECOND, Process::Even, vec![StepSpec::ONCE]);
         spec.mix.journeys.each[0].own_connection = own_connection;
         spec.mix.journeys.under_way_max = 1;
         let plan = Plan::new(spec).unwrap();
