@@ -78,6 +78,8 @@ codes! {
     ScriptFailed = "script_failed";
     /// One address of several hardly took a connection.
     AddressDead = "address_dead";
+    /// One address of several was asked far more or less often than the others.
+    AddressesUneven = "addresses_uneven";
     /// Arrivals waited because the pool was full.
     PoolLimitReached = "pool_limit_reached";
     /// Messages came unasked where answers are told by their order.

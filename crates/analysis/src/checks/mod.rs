@@ -70,6 +70,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::client_shed_load,
         pool::local_limit,
         addresses::dead,
+        addresses::uneven,
         operations::rows_ran_out,
         operations::script_failed,
         account::setup_failed,

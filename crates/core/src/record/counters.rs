@@ -283,8 +283,10 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Users of a closed population who had begun when measuring did.
     pub users_begun: u64,
-    /// Answers that come event by event.
+    /// Answers that come event by event, to arrivals of the measured part.
     pub events: EventCounts,
+    /// The same, to arrivals of the warm-up; they enter no figure.
+    pub warmup_events: EventCounts,
     /// Why arrivals were tried again; measured part only.
     pub retry_causes: RetryCauses,
     /// The loop's own behaviour.
@@ -302,6 +304,7 @@ impl Default for Counters {
             bytes_received: 0,
             users_begun: 0,
             events: EventCounts::default(),
+            warmup_events: EventCounts::default(),
             retry_causes: RetryCauses::default(),
             own: LoopCounts::default(),
         }
@@ -326,6 +329,7 @@ impl Counters {
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;
         self.events.add(&o.events);
+        self.warmup_events.add(&o.warmup_events);
         self.retry_causes.add(&o.retry_causes);
         self.own.add(&o.own);
     }

@@ -22,11 +22,13 @@ pub struct Progress {
 }
 
 counted! {
-    /// Answers that come event by event, of the measured part.
+    /// Answers that come event by event.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct EventCounts {
         /// Answers of which an event has come.
         begun,
+        /// Those of them that have ended, however they did.
+        over,
         /// Events, of whatever answer.
         events,
         /// Parts that carry no data.
@@ -35,5 +37,14 @@ counted! {
         whole,
         /// Events of these.
         events_of_whole,
+        /// Events that came while the measured load lasted, whichever arrival they answered.
+        in_load,
+    }
+}
+
+impl EventCounts {
+    /// Answers that have begun and have not ended.
+    pub fn open(&self) -> u64 {
+        self.begun.saturating_sub(self.over)
     }
 }
