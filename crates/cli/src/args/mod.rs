@@ -4,6 +4,7 @@ pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
 pub(crate) mod cross_check;
+pub(crate) mod fill;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
@@ -26,6 +27,7 @@ pub(crate) mod steady;
 pub(crate) mod target;
 pub(crate) mod tried;
 pub(crate) mod web_socket;
+pub(crate) mod workload;
 
 use crate::value;
 use clap::{Parser, Subcommand};
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Send each request of a plan once and show all of it
     Try(Box<tried::TryArgs>),
+    /// Write the records that a workload of YCSB asks for into Redis or PostgreSQL
+    Fill(Box<fill::FillArgs>),
     /// See what a closed-loop tool hides: measure a stalling server both ways
     Demo(DemoArgs),
     /// Compare a candidate with a baseline: did it get slower?
