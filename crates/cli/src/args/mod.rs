@@ -256,6 +256,12 @@ pub(crate) struct Exports {
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
+    /// Write the same for response and service time of each request into this folder
+    #[arg(long, value_name = "DIR")]
+    pub hgrm_by_request: Option<PathBuf>,
+    /// Write what YCSB prints of a run: [READ] and [Intended-READ] and so on (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub ycsb_output: Option<PathBuf>,
     /// Write the objectives and the validity of the run as JUnit XML (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
