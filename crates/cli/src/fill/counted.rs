@@ -36,7 +36,7 @@ pub(crate) fn counted(mut cli: Cli) -> Result<Cli> {
     check(&workload, counted)?;
     if workload.records.is_none() {
         lines.workload.set.push(format!("recordcount={counted}"));
-        *requests = ycsb::asked(lines, urls, load)?;
+        *requests = ycsb::asked(lines, urls, &target.request, load)?;
     }
     Ok(cli)
 }

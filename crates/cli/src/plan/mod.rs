@@ -114,13 +114,13 @@ fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
     if let Command::Try(args) = &mut cli.command {
         args.offer_something();
     }
-    let (urls, lines, requests, load) = match &mut cli.command {
+    let (urls, lines, requests, target, load) = match &mut cli.command {
         Command::Knee(args) if !args.journeys.is_empty() => return Ok(cli),
-        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests, None),
+        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, None),
         other => match other.run_mut() {
             // Its journeys are what is requested.
             Some(args) if !args.journeys.is_empty() => return Ok(cli),
-            Some(args) => (&args.urls, &mut args.lines, &mut args.requests, Some(&args.load)),
+            Some(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, Some(&args.load)),
             None => return Ok(cli),
         },
     };
@@ -128,7 +128,7 @@ fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
         if planned.is_some() {
             bail!("--workload and a plan exclude each other: a workload says what is requested");
         }
-        *requests = ycsb::asked(lines, urls, load)?;
+        *requests = ycsb::asked(lines, urls, &target.request, load)?;
     } else if requests.is_empty() {
         let (lets, lines) = (&mut lines.lets, &lines.lines);
         lets.named = planned.cloned().map_or_else(|| lets::table(&lets.lets), Ok)?;

@@ -7,6 +7,7 @@ pub(crate) mod workload;
 
 use crate::args::load::LoadArgs;
 use crate::request::Request;
+use crate::request::fields::RequestArgs;
 use crate::request::line::LineArgs;
 use anyhow::{Result, bail};
 use std::sync::Arc;
@@ -17,7 +18,22 @@ use workload::Workload;
 const DURATION: Nanos = Nanos::from_secs(30);
 
 /// What a command line's workload asks of the URL.
-pub(crate) fn asked(lines: &mut LineArgs, urls: &[String], load: Option<&LoadArgs>) -> Result<Vec<Request>> {
+pub(crate) fn asked(
+    lines: &mut LineArgs,
+    urls: &[String],
+    request: &RequestArgs,
+    load: Option<&LoadArgs>,
+) -> Result<Vec<Request>> {
+    let own = [
+        ("command", !request.command.is_empty()),
+        ("sql", !request.sql.is_empty()),
+        ("body", request.body.is_some()),
+        ("body-file", request.body_file.is_some()),
+        ("message", request.message.is_some()),
+    ];
+    if let Some((flag, _)) = own.into_iter().find(|(_, is_given)| *is_given) {
+        bail!("--{flag} and --workload exclude each other: a workload says what is sent");
+    }
     let workload = Workload::read(&lines.workload)?;
     let [url] = urls else {
         bail!("a workload asks one store: give its URL, such as redis://127.0.0.1:6379/0");
