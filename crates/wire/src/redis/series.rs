@@ -211,11 +211,11 @@ mod tests {
     fn each_value_of_a_reply_is_asked_for() {
         let scan = command("ZRANGEBYSCORE i 0 9").then_each();
         let (said, written, is_answering) =
-            driven(&[scan.clone()], &["*2\r\n$2\r\nab\r\n$1\r\nc\r\n", "*1\r\n+x\r\n", "*0\r\n"]);
+            driven(std::slice::from_ref(&scan), &["*2\r\n$2\r\nab\r\n$1\r\nc\r\n", "*1\r\n+x\r\n", "*0\r\n"]);
         assert_eq!(said, ["first 0", "followed 0", "followed 0", "done 0 ok 5"]);
         assert_eq!(written, ["ZRANGEBYSCORE i 0 9", "HGETALL ab", "HGETALL c", ""]);
         assert!(!is_answering);
-        let (said, ..) = driven(&[scan.clone()], &["*0\r\n"]);
+        let (said, ..) = driven(std::slice::from_ref(&scan), &["*0\r\n"]);
         assert_eq!(said, ["first 0", "done 0 ok 0"]);
         // Two at once, and a place is used again.
         let (said, written, _) =
