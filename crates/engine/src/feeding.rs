@@ -82,7 +82,7 @@ struct Feeding<'a, P: Protocol, F> {
 }
 
 /// Sends all that `feed` has over so many connections to the first address of the job, as many requests at once on each as
-/// the protocol takes. Ends once all are answered.
+/// the protocol takes. Ends once all are answered, and gives how long that took.
 ///
 /// # Errors
 /// A connection could not be made or has broken, or the target says nothing for `patience`.
@@ -91,7 +91,7 @@ pub fn feed<P: Protocol>(
     connections: u32,
     patience: Nanos,
     feed: &mut impl Feed,
-) -> Result<(), FeedError> {
+) -> Result<Nanos, FeedError> {
     let depth = P::places(&job.settings).max;
     let flights = (connections * depth) as usize;
     let mut feeding = Feeding {
@@ -138,7 +138,7 @@ impl<P: Protocol, F: Feed> Feeding<'_, P, F> {
         Ok(())
     }
 
-    fn run(&mut self, patience: Nanos) -> Result<(), FeedError> {
+    fn run(&mut self, patience: Nanos) -> Result<Nanos, FeedError> {
         let began = self.pacer.watch().now();
         let (mut looked, mut answered) = (began, began);
         // Connections that have more to be read.
@@ -177,7 +177,7 @@ impl<P: Protocol, F: Feed> Feeding<'_, P, F> {
                 }
             }
             if self.is_over && self.under_way == 0 {
-                return Ok(());
+                return Ok(self.pacer.watch().now().since(began));
             }
         }
     }

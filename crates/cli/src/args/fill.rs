@@ -1,6 +1,6 @@
 //! `unblink fill`: its flags.
 
-use super::workload::WorkloadArgs;
+use crate::request::workload::WorkloadArgs;
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;

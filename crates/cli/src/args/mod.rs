@@ -27,7 +27,6 @@ pub(crate) mod steady;
 pub(crate) mod target;
 pub(crate) mod tried;
 pub(crate) mod web_socket;
-pub(crate) mod workload;
 
 use crate::value;
 use clap::{Parser, Subcommand};

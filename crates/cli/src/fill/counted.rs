@@ -58,7 +58,7 @@ fn check(workload: &Workload, counted: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::workload::{WorkloadArgs, WorkloadName};
+    use crate::request::workload::{WorkloadArgs, WorkloadName};
 
     #[test]
     fn records_must_be_there_before_they_are_asked_for() {

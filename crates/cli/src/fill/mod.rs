@@ -20,7 +20,6 @@ use records::Writing;
 use sample::Sample;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 use unblink_core::time::Nanos;
 use unblink_engine::feeding::FeedError;
 use unblink_report::format;
@@ -91,9 +90,7 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
         (records, args.seed),
         (&stop, args.quiet),
     );
-    let began = Instant::now();
     let fed = prepared.job.feed(args.connections, PATIENCE, &mut writing);
-    let seconds = began.elapsed().as_secs_f64();
     output::clear_live();
     let Writing { progress, failure, unkept, .. } = writing;
     progress.write(&args.progress)?;
@@ -111,12 +108,13 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
     if let Some(kind) = failure {
         bail!("a record was not taken ({}): {}", prepared.header.failure_code(kind.index()), so_far());
     }
-    fed.map_err(|error| anyhow!("{}: {}", told(&prepared, &error), so_far()))?;
+    let took = fed.map_err(|error| anyhow!("{}: {}", told(&prepared, &error), so_far()))?;
     if written < records || stop.load(Ordering::Relaxed) {
         output::note(format_args!("interrupted: {}", so_far()));
         return Ok(exit::INTERRUPTED);
     }
     let (counted, sample) = verified(args, &asking, &workload, records)?;
+    let seconds = took.as_secs_f64();
     let filled = Filled {
         schema: "unblink/filled/1",
         url: secrets::mask_url(&args.url),

@@ -3,8 +3,8 @@
 use super::body::BodyFiles;
 use super::lets::LetArgs;
 use super::share::Share;
+use super::workload::WorkloadArgs;
 use super::{Parts, Request, url};
-use crate::args::workload::WorkloadArgs;
 use crate::aside::Aside;
 use crate::errors;
 use anyhow::{Context, Result, anyhow, bail};

@@ -18,6 +18,7 @@ pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
 mod web_socket;
+pub(crate) mod workload;
 
 use crate::aside::Aside;
 use crate::errors::refuse;

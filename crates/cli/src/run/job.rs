@@ -254,13 +254,13 @@ impl AnyJob {
         of_any!(self, job => walk.step(job, arrival, timeout))
     }
 
-    /// Sends all that `fed` has as fast as the target takes it.
+    /// Sends all that `fed` has as fast as the target takes it, and gives how long that took.
     pub(crate) fn feed(
         &self,
         connections: u32,
         patience: Nanos,
         fed: &mut impl Feed,
-    ) -> Result<(), FeedError> {
+    ) -> Result<Nanos, FeedError> {
         of_any!(self, job => feed(job, connections, patience, fed))
     }
 

@@ -1,6 +1,6 @@
 //! YCSB's property files: those of Java (`java.util.Properties`).
 
-use crate::args::workload::WorkloadName;
+use crate::request::workload::WorkloadName;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 

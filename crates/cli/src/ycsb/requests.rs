@@ -220,7 +220,7 @@ pub(crate) fn columns(workload: &Workload) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::workload::{WorkloadArgs, WorkloadName};
+    use crate::request::workload::{WorkloadArgs, WorkloadName};
 
     fn asked(name: WorkloadName, url: &str) -> Vec<(String, String, Option<Share>)> {
         let args = WorkloadArgs { workload: Some(name), ..WorkloadArgs::default() };

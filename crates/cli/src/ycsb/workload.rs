@@ -1,8 +1,8 @@
 //! A workload as YCSB's CoreWorkload understands its properties.
 
 use super::properties::{self, Property};
-use crate::args::workload::WorkloadArgs;
 use crate::errors::refuse;
+use crate::request::workload::WorkloadArgs;
 use anyhow::{Result, anyhow};
 use unblink_workload::records::KeyNames;
 
@@ -229,7 +229,7 @@ impl Proportions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::workload::WorkloadName;
+    use crate::request::workload::WorkloadName;
 
     fn set(workload: WorkloadName, set: &[&str]) -> Result<Workload> {
         let set = set.iter().map(ToString::to_string).collect();
