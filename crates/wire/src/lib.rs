@@ -44,6 +44,7 @@ mod keyed;
 mod last_head;
 mod limits;
 pub mod message;
+mod outgoing;
 mod parser;
 pub mod postgres;
 pub mod protocol;

@@ -7,6 +7,8 @@
 mod codes;
 mod connection;
 mod fault;
+#[cfg(test)]
+mod following;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lexer;

@@ -4,6 +4,7 @@ pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
 pub(crate) mod cross_check;
+pub(crate) mod fill;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Send each request of a plan once and show all of it
     Try(Box<tried::TryArgs>),
+    /// Write the records that a workload of YCSB asks for into Redis or PostgreSQL
+    Fill(Box<fill::FillArgs>),
     /// See what a closed-loop tool hides: measure a stalling server both ways
     Demo(DemoArgs),
     /// Compare a candidate with a baseline: did it get slower?
@@ -252,6 +255,12 @@ pub(crate) struct Exports {
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
+    /// Write the same for response and service time of each request into this folder
+    #[arg(long, value_name = "DIR")]
+    pub hgrm_by_request: Option<PathBuf>,
+    /// Write what YCSB prints of a run: [READ] and [Intended-READ] and so on (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub ycsb_output: Option<PathBuf>,
     /// Write the objectives and the validity of the run as JUnit XML (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -114,6 +114,8 @@ counted! {
         pinged,
         /// Answers 429 or 503 that asked to wait before asking again (`Retry-After`).
         asked_to_wait,
+        /// Requests that followed another one of the same arrival, once that was answered.
+        followed,
     }
 }
 

@@ -47,7 +47,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
             let beside = &mut self.common.hearing.beside;
-            if beside.unsolicited + beside.pinged + beside.asked_to_wait > 0 {
+            if beside.unsolicited + beside.pinged + beside.asked_to_wait + beside.followed > 0 {
                 recorder.connections(usize::from(id.origin)).add(&std::mem::take(beside));
             }
         }
