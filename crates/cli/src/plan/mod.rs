@@ -6,6 +6,7 @@ mod drawn;
 mod export;
 mod fields;
 mod file;
+mod first;
 mod fitted;
 mod holds;
 mod init;
