@@ -49,7 +49,7 @@ impl Tally {
             events: of.events,
             keep_alives: of.keep_alives,
             per_answer: (of.whole > 0).then(|| of.events_of_whole as f64 / of.whole as f64),
-            per_s: per_second(of.in_load, measured.to - measured.from),
+            per_s: of.open().map(|_| per_second(of.in_load, measured.to - measured.from)),
             first: times(first, FIRST, first_open),
             first_service: times(first_service, FIRST_SERVICE, first_service_open),
             gap: with_nothing(times(gap, GAP, gap_open)),
@@ -57,10 +57,10 @@ impl Tally {
     }
 
     /// Of `open` arrivals that have no ending, since the run has none: how many had no event yet, and how many had one and a
-    /// gap open.
+    /// gap open. Each may be either where that was not counted.
     pub(super) fn open_events(&self, open: u64) -> [u64; 2] {
-        let begun = self.totals.counters.events.open().min(open);
-        [open - begun, begun]
+        let begun = self.totals.counters.events.open().map(|begun| begun.min(open));
+        begun.map_or([open, open], |begun| [open - begun, begun])
     }
 
     /// The same of one operation, of which `open` arrivals have no ending. How they vary over time is not kept.

@@ -43,8 +43,9 @@ counted! {
 }
 
 impl EventCounts {
-    /// Answers that have begun and have not ended.
-    pub fn open(&self) -> u64 {
-        self.begun.saturating_sub(self.over)
+    /// Answers that have begun and have not ended. `None` if that was not counted, nor what came in the load, as in records of
+    /// earlier builds: an event comes while the load lasts, or after it, when the answers before it have ended.
+    pub fn open(&self) -> Option<u64> {
+        (self.over > 0 || self.in_load > 0 || self.begun == 0).then(|| self.begun.saturating_sub(self.over))
     }
 }
