@@ -191,7 +191,7 @@ fn own_connections(seed: u64, plan: &mut PlanSpec) {
     }
 }
 
-/// Half of the worlds with journeys have some over WebSockets of their own, at an origin of their own. Connections that take
+/// A third of the worlds with journeys have some over WebSockets of their own, at an origin of their own. Connections that take
 /// several requests are none of these.
 fn sockets(seed: u64, plan: &mut PlanSpec) {
     let mut dice = Dice(Random::new(seed, STREAM + 7));
