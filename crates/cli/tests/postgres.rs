@@ -285,7 +285,11 @@ fn a_held_lock_is_felt_by_all_who_were_due_in_it() {
     let (p99, _) = run.quantile("response_time", 0.99);
     let truth_ns = held_ns - 7.5 * 5e6;
     let off_ns = (p99 as f64 - truth_ns).abs();
-    assert!(off_ns < 30e6_f64.max(truth_ns * 0.03), "p99 is {p99} ns, the lock was held for {held_ns} ns");
+    // Within 1 % or 2 ms; when in these 5 ms the lock was had, the schedule does not say.
+    assert!(
+        off_ns < 2e6_f64.max(truth_ns * 0.01) + 2.5e6,
+        "p99 is {p99} ns, the lock was held for {held_ns} ns"
+    );
 }
 
 #[test]

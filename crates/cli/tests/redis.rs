@@ -391,8 +391,9 @@ fn the_knee_of_a_server_is_found() {
     let url = redis.url();
     let command = ["--command", "EVAL", "--command", script, "--command", "0", "-c", "4"];
     let search =
-        ["--slo", "p90 < 200ms", "--start", "25", "--within", "90s", "--quiet", "--json", "-o", "out"];
-    let said = place.call(&[&["knee", url.as_str()], &command[..], &search].concat());
+        ["--slo", "p90 < 200ms", "--start", "25", "--within", "30s", "--quiet", "--json", "-o", "out"];
+    let times = ["--settle", "200ms", "--rest", "200ms", "--measure", "1s", "--measure-max", "4s"];
+    let said = place.call(&[&["knee", url.as_str()], &command[..], &search, &times].concat());
     let document: serde_json::Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
     let trials = document["trials"].as_array().expect("trials");
@@ -417,10 +418,10 @@ fn a_slower_server_is_told_from_another() {
     let script =
         "local n = redis.call('GET', 'turns') for i = 1, n do redis.call('EXISTS', 'a') end return n";
     let command =
-        ["--command", "EVAL", "--command", script, "--command", "0", "-R", "20", "-d", "5s", "-c", "4"];
+        ["--command", "EVAL", "--command", script, "--command", "0", "-R", "20", "-d", "2s", "-c", "4"];
     let (place, urls) = (Place::new(), [fast.url(), slow.url()]);
     let args = [
-        &["compare", urls[0].as_str(), urls[1].as_str(), "--runs", "4", "--json", "-o", "out"],
+        &["compare", urls[0].as_str(), urls[1].as_str(), "--runs", "5", "--json", "-o", "out"],
         &command[..],
     ];
     let said = place.call(&args.concat());
