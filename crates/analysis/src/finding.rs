@@ -98,6 +98,8 @@ codes! {
     CrossCheckFailed = "cross_check_failed";
     /// The target asked to wait, and the schedule went on.
     AskedToWait = "asked_to_wait";
+    /// The target refused connections because it takes no more.
+    TargetFull = "target_full";
     /// A printed percentile is only a lower bound.
     TimeoutsShapePercentile = "timeouts_shape_percentile";
     /// Many arrivals of a part fell due or ended outside of it.

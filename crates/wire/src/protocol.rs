@@ -124,6 +124,10 @@ pub trait Protocol: Sized {
     /// waited for. Only where requests tell ([`Filler::left_ns`]).
     const DEADLINE: Option<u16> = None;
 
+    /// The violation by which the target says that it takes no more connections, where it can say so: a number into
+    /// [`Protocol::VIOLATIONS`].
+    const FULL: Option<u16> = None;
+
     /// Where codes have names, so many of the first ones mean no failure.
     const SUCCESSES: u16 = 1;
 

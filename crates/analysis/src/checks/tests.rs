@@ -14,6 +14,7 @@ mod addresses;
 mod asked_to_wait;
 mod cross_check;
 mod culprits;
+mod full;
 mod generator;
 mod journeys;
 mod operations;

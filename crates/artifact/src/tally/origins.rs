@@ -106,6 +106,7 @@ fn connections(
         pinged: counts.pinged,
         asked_to_wait: counts.asked_to_wait,
         followed: counts.followed,
+        full: counts.full,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

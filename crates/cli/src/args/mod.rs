@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Send each request of a plan once and show all of it
     Try(Box<tried::TryArgs>),
-    /// Write the records that a workload of YCSB asks for into Redis or PostgreSQL
+    /// Fill Redis or PostgreSQL with the records of a workload of YCSB
     Fill(Box<fill::FillArgs>),
     /// See what a closed-loop tool hides: measure a stalling server both ways
     Demo(DemoArgs),
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
-    /// Simulate a load in virtual time against a server that you describe
+    /// Simulate a load in virtual time against a server you describe
     Sim(Box<sim::SimArgs>),
     /// Compare what different load tools would report about one server with what users feel
     Explain(Box<sim::ExplainArgs>),

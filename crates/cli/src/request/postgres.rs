@@ -5,7 +5,7 @@ use super::account::Account;
 use super::redis::text_of;
 use super::series::Series;
 use super::template::{BodyForm, Filled};
-use super::url::Url;
+use super::url::{SslMode, Url};
 use super::version::Rendered;
 use crate::aside::Aside;
 use crate::errors::{refuse, refused};
@@ -146,11 +146,11 @@ fn account(url: &Url) -> Result<Account> {
         match key {
             "application_name" => parameters[0].1 = decoded(value)?,
             "options" => parameters.push((key.to_string(), decoded(value)?)),
-            "sslmode" if value == "disable" => {}
+            "sslmode" if SslMode::read(value).is_some() => {}
             "sslmode" => {
                 refuse!(
                     ["url"],
-                    "sslmode={value}: unblink reaches PostgreSQL in plain text alone: write sslmode=disable"
+                    "sslmode={value}: a run is encrypted or it is not: write disable, require, verify-ca or verify-full"
                 )
             }
             _ => refuse!(
@@ -198,7 +198,7 @@ mod tests {
     fn what_can_not_be_sent_is_refused_with_its_reason() {
         for (url, sql, part) in [
             ("postgres://me@h/a/b", "SELECT 1", "name of a database"),
-            ("postgres://me@h/a?sslmode=require", "SELECT 1", "plain text alone"),
+            ("postgres://me@h/a?sslmode=prefer", "SELECT 1", "encrypted or it is not"),
             ("postgres://me@h/a?x=1", "SELECT 1", "no parameter"),
             ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
             ("postgres://me@h/a", "", "nothing is said"),

@@ -5,7 +5,7 @@ mod postgres;
 mod redis;
 
 pub(crate) use postgres::{PASSWORD, Postgres};
-pub(crate) use redis::Redis;
+pub(crate) use redis::{Redis, free_port, tls as redis_tls};
 
 /// A short load.
 pub(crate) const FORTY: [&str; 4] = ["-R", "200", "-n", "40"];

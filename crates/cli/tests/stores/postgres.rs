@@ -3,7 +3,7 @@
 use crate::support::{self, Place, Run, Said};
 use rustix::process::{Pid, Signal};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(crate) struct Postgres {
     pub(crate) child: Child,
     pub(crate) port: u16,
     pub(crate) folder: PathBuf,
-    _place: Place,
+    pub(crate) place: Place,
 }
 
 impl Postgres {
@@ -64,8 +64,21 @@ impl Postgres {
         init.args(["-U", "bench", "-A", method, "--no-sync", "-E", "UTF8", "--locale=C", "--pwfile"]);
         let said = init.arg(&password).arg("-D").arg(&data).stdin(Stdio::null()).output().expect("it starts");
         assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        // Whoever switches TLS on finds a certificate for localhost; the key must be the server's own.
+        let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).expect("a certificate");
+        place.file("certificate.pem", made.cert.pem());
+        for (name, text) in
+            [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())]
+        {
+            let path = place.file(&format!("postgres/data/{name}"), text);
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+            if rustix::process::geteuid().is_root() {
+                let of_folder = std::fs::metadata(&data).expect("a folder");
+                chown(&path, Some(of_folder.uid()), Some(of_folder.gid())).expect("root may");
+            }
+        }
         let child = Postgres::spawn(&data, port, settings);
-        let postgres = Postgres { child, port, folder: data, _place: place };
+        let postgres = Postgres { child, port, folder: data, place };
         postgres.sql("CREATE TABLE item (id int PRIMARY KEY, name text); INSERT INTO item SELECT g, 'item ' || g FROM generate_series(1, 100) g");
         postgres
     }

@@ -15,7 +15,7 @@ pub(crate) struct Redis {
     pub(crate) place: Place,
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
@@ -101,4 +101,21 @@ impl Drop for Redis {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Ports, certificate and key of a server that speaks TLS, too, for localhost.
+pub(crate) fn tls(place: &Place, port: u16) -> Vec<String> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).expect("a certificate");
+    let certificate = place.file("redis.crt", made.cert.pem());
+    let key = place.file("redis.key", made.signing_key.serialize_pem());
+    let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
+    let port = port.to_string();
+    let args = [
+        ["--tls-port", &port],
+        ["--tls-cert-file", &certificate],
+        ["--tls-key-file", &key],
+        ["--tls-ca-cert-file", &certificate],
+        ["--tls-auth-clients", "no"],
+    ];
+    args.concat().into_iter().map(str::to_string).collect()
 }

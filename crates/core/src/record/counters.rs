@@ -116,6 +116,8 @@ counted! {
         asked_to_wait,
         /// Requests that followed another one of the same arrival, once that was answered.
         followed,
+        /// Attempts that failed because the target takes no more connections, as it said.
+        full,
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("messages that answer nothing", c.unsolicited),
         ("pings answered", c.pinged),
         ("answers with Retry-After", c.asked_to_wait),
+        ("refused by a full target", c.full),
         ("requests that followed another of their arrival", c.followed),
         ("stopped by a limit of this machine", c.local_limit),
     ]

@@ -207,6 +207,8 @@ impl Protocol for Postgres {
 
     const CODES: Codes = Codes::Named { protocol: "postgres", names: codes::NAMES };
 
+    const FULL: Option<u16> = Some(Fault::TooManyConnections.number());
+
     const SUCCESSES: u16 = codes::SUCCESSES;
 
     const TAKES_TURNS: bool = false;

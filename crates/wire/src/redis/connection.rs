@@ -133,6 +133,8 @@ impl Protocol for Redis {
 
     const CODES: Codes = Codes::Named { protocol: "redis", names: codes::NAMES };
 
+    const FULL: Option<u16> = Some(Fault::MaxClients.number());
+
     const SUCCESSES: u16 = codes::SUCCESSES;
 
     const TAKES_TURNS: bool = false;
