@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
 mod calls;
+mod steps;
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
@@ -12,6 +13,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
+use steps::{job_in_steps, responder_to_steps};
 use together::{FirstTogether, USERS};
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec};
@@ -410,4 +412,7 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
     assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "WebSocket");
+    let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
+    assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "steps over a WebSocket");
 }

@@ -107,8 +107,8 @@ fn legs(plan: &Plan, arrival: &Arrival) -> Vec<(Arrival, u16)> {
         return vec![(*arrival, 1)];
     };
     let asked = |leg: Leg| match leg.first {
-        0 => (*arrival, leg.requests as u16),
-        first => (arrival.following(first, leg.operation, arrival.intended), leg.requests as u16),
+        0 => (*arrival, leg.requests),
+        first => (arrival.following(first, leg.operation, arrival.intended), leg.requests),
     };
     paths.legs(journey, arrival.key).into_iter().map(asked).collect()
 }
