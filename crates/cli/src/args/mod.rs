@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Try(Box<tried::TryArgs>),
     /// Fill Redis or PostgreSQL with the records of a workload of YCSB
     Fill(Box<fill::FillArgs>),
-    /// See what a closed-loop tool hides: measure a stalling server both ways
+    /// See what a closed-loop tool hides of a stalling server
     Demo(DemoArgs),
     /// Compare a candidate with a baseline: did it get slower?
     Compare(Box<compare::CompareArgs>),
