@@ -3,11 +3,8 @@
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
 mod calls;
-<<<<<<< HEAD
 mod databases;
-=======
 mod steps;
->>>>>>> w-ws
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
@@ -417,16 +414,13 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
     assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "WebSocket");
-<<<<<<< HEAD
     let (allocations, ok) = allocations_of(job_in_commands(closed()));
     assert!(ok > 500, "Redis: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "Redis");
     let (allocations, ok) = allocations_of(job_in_transactions(closed()));
     assert!(ok > 500, "PostgreSQL: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "PostgreSQL");
-=======
     let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
     assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "steps over a WebSocket");
->>>>>>> w-ws
 }
