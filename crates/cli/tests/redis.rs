@@ -392,7 +392,7 @@ fn the_knee_of_a_server_is_found() {
     let command = ["--command", "EVAL", "--command", script, "--command", "0", "-c", "4"];
     let search =
         ["--slo", "p90 < 200ms", "--start", "25", "--within", "30s", "--quiet", "--json", "-o", "out"];
-    let times = ["--settle", "200ms", "--rest", "200ms", "--measure", "1s", "--measure-max", "4s"];
+    let times = ["--settle", "200ms", "--rest", "200ms", "--measure", "4s", "--measure-max", "4s"];
     let said = place.call(&[&["knee", url.as_str()], &command[..], &search, &times].concat());
     let document: serde_json::Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
@@ -401,11 +401,12 @@ fn the_knee_of_a_server_is_found() {
         !trials.is_empty() && document["schema"].as_str().is_some_and(|s| s.contains("knee")),
         "{document}"
     );
-    let rates: Vec<f64> = trials.iter().filter_map(|trial| trial["rate"].as_f64()).collect();
+    let rates: Vec<f64> = trials.iter().filter_map(|trial| trial["offered_per_s"].as_f64()).collect();
+    assert_eq!(rates.len(), trials.len(), "{document}");
     // Whatever this machine does meanwhile, no more than 200/s are ever met.
-    let met = trials.iter().zip(&rates).filter(|(trial, _)| trial["verdict"] == "meets");
+    let met = trials.iter().zip(&rates).filter(|(trial, _)| trial["verdict"] == "met");
     assert!(met.map(|(_, rate)| *rate).all(|rate| rate < 230.0), "{document}");
-    assert!(rates.iter().any(|rate| *rate > 25.0), "{rates:?}");
+    assert!(rates.iter().any(|rate| *rate > 40.0), "{rates:?}");
 }
 
 /// The same command against two servers, one of which is made to take longer.

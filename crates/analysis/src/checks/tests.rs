@@ -14,7 +14,6 @@ mod addresses;
 mod asked_to_wait;
 mod cross_check;
 mod culprits;
-mod full;
 mod generator;
 mod journeys;
 mod operations;
