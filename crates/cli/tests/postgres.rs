@@ -284,10 +284,11 @@ fn a_held_lock_is_felt_by_all_who_were_due_in_it() {
     // 5 ms apart. So p99 is the wait of the arrival due 7 places behind the first one.
     let (p99, _) = run.quantile("response_time", 0.99);
     let truth_ns = held_ns - 7.5 * 5e6;
-    let off_ns = (p99 as f64 - truth_ns).abs();
-    // Within 1 % or 2 ms; when in these 5 ms the lock was had, the schedule does not say.
+    let over_ns = p99 as f64 - truth_ns;
+    // Less by 1 % at the most and by the 5 ms in which the lock was had, of which the schedule does not say where. More, since
+    // whoever comes waits as soon as the lock is asked for, and has its answer when the server has written its commit to disk.
     assert!(
-        off_ns < 2e6_f64.max(truth_ns * 0.01) + 2.5e6,
+        over_ns > -(truth_ns * 0.01 + 5e6) && over_ns < 50e6,
         "p99 is {p99} ns, the lock was held for {held_ns} ns"
     );
 }
