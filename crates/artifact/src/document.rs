@@ -155,7 +155,10 @@ pub struct RunDocument {
     /// Journeys: requests that follow each other. Their steps are operations, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journeys: Vec<Journey>,
-    /// Requests of `[[setup]]` that were asked again while the load went on; they enter no other figure.
+    /// What was drawn for the requests that were sent, beside the laws; absent where nothing is drawn, and of a run without an end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values_sent: Vec<ValueSent>,
+    /// Requests of `[[setup]]`, which enter no other figure; absent where there are none, and of a run without an end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<SetupRequest>,
     /// What the service's own metrics say, if they were asked (`--cross-check-…`); of a whole run alone.

@@ -50,6 +50,7 @@ mod think;
 mod trace;
 mod tried;
 mod value;
+mod values_sent;
 mod ycsb;
 
 use args::{Cli, Command, SchemaOf};

@@ -125,7 +125,7 @@ fn a_plan_has_its_retries_and_a_simulation_keeps_them() {
     place.file(
         "plan.toml",
         "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 1000\nduration = \"20s\"\n\
-         [retry]\nattempts = 3\nretry-on = \"500\"\nretry-wait = \"10ms\"\nretry-jitter = \"full\"\n\
+         [retry]\nattempts = 3\non = \"500\"\nwait = \"10ms\"\njitter = \"full\"\n\
          [world]\nserver = \"service=10ms error=1/4\"\n",
     );
     let said = place.call(&["plan", "show", "plan.toml"]);

@@ -21,6 +21,7 @@ use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
+use unblink_workload::Sent;
 
 /// The banks that a worker uses in turn: one being filled, one full, one spare.
 const SPARE_BANKS: usize = 2;
@@ -36,6 +37,8 @@ pub struct Summary {
     pub last_ok: Option<Nanos>,
     /// By origin.
     pub origins: Vec<OriginSummary>,
+    /// By named value: what was drawn for the requests that were sent, each time that one was; empty without values.
+    pub sent: Vec<Sent>,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
     /// The priority at which the workers ran. If they differ, the one that fell furthest short of what was asked for.
@@ -239,6 +242,10 @@ impl Running {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);
             summary.priority = summary.priority.max(end.priority);
+            if summary.sent.is_empty() {
+                summary.sent = vec![Sent::default(); end.sent.len()];
+            }
+            summary.sent.iter_mut().zip(&end.sent).for_each(|(sent, more)| sent.add(more));
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }

@@ -39,7 +39,7 @@ use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 use unblink_wire::protocol::{Places, Protocol};
-use unblink_workload::Composer;
+use unblink_workload::{Composer, Sent};
 use ways::Way;
 
 /// How often recorders are handed over.
@@ -60,6 +60,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) spreads: Vec<Spread>,
     /// Last `ok` arrival after the schedule's zero.
     pub(crate) last_ok: Option<Nanos>,
+    /// By named value: what was drawn for the requests that were sent.
+    pub(crate) sent: Box<[Sent]>,
     /// Involuntary context switches of the thread.
     pub(crate) involuntary_switches: Option<u64>,
     /// At which priority it ran.
@@ -368,6 +370,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let mut by_address = by_address.into_iter();
         let empty = Box::new(Bank::new(0));
         let full = self.prepare(now, now, empty, true);
+        let sent = self.composer.take().map(Composer::into_sent).unwrap_or_default();
         // The control thread is waiting for this one.
         let _ = self.channels.full.send(full);
         WorkerEnd {
@@ -376,6 +379,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 .collect(),
             spreads: self.dispatch.spreads(),
             last_ok,
+            sent,
             involuntary_switches: involuntary_switches(),
             priority: self.pacer.priority(),
         }

@@ -41,6 +41,14 @@ pub struct Needs {
     pub ended: bool,
 }
 
+/// What was drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Drawn {
+    pub(crate) value: u64,
+    /// Of a key its rank by popularity, from 0, where the law has ranks; of a size the size.
+    pub(crate) place: u64,
+}
+
 impl Source {
     /// Compiles an expression such as `zipf(1M)`. Files are opened by `open`, from the name that the expression has, and read
     /// to their end.
@@ -59,12 +67,21 @@ impl Source {
     /// ([`Draws::seed_of`](crate::Draws::seed_of)). None where rows are taken once and this arrival finds none left.
     #[inline]
     pub fn draw(&self, seed: u64, drawing: &Drawing) -> Option<u64> {
+        self.draw_placed(seed, drawing).map(|drawn| drawn.value)
+    }
+
+    /// The same with its place among all that may be drawn.
+    #[inline]
+    pub(crate) fn draw_placed(&self, seed: u64, drawing: &Drawing) -> Option<Drawn> {
+        let by_size = |value| Drawn { value, place: value };
         match &self.kind {
             Kind::Keys(keys) => Some(keys.draw(seed, drawing)),
-            Kind::Size(size) => Some(size.draw(seed, drawing)),
-            Kind::Weighted(weighted) => Some(weighted.draw(seed, drawing)),
-            Kind::Ycsb(ycsb) => ycsb.draw(seed, drawing),
-            Kind::Rows(feeder) => feeder.draw(seed, drawing),
+            Kind::Size(size) => Some(by_size(size.draw(seed, drawing))),
+            Kind::Weighted(weighted) => Some(by_size(weighted.draw(seed, drawing))),
+            Kind::Ycsb(ycsb) => {
+                ycsb.draw(seed, drawing).map(|value| Drawn { value, place: ycsb.rank(value, drawing) })
+            }
+            Kind::Rows(feeder) => feeder.draw(seed, drawing).map(|value| Drawn { value, place: 0 }),
         }
     }
 

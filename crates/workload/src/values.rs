@@ -12,6 +12,8 @@ use crate::identity;
 use crate::inserted::Inserted;
 use crate::kept::Kept;
 use crate::lets::Lets;
+use crate::sent::Sent;
+use crate::source::Drawn;
 use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::mix::{Among, Counted};
@@ -141,6 +143,11 @@ impl Values {
         &self.lets
     }
 
+    /// What the draws of the named value with this number are seeded by.
+    pub fn seed_of(&self, number: u32) -> u64 {
+        self.seeds[number as usize]
+    }
+
     /// Does any operation need the named value with this number?
     pub fn uses(&self, number: u32) -> bool {
         self.compositions.iter().flatten().any(|composition| composition.uses.contains(&number))
@@ -245,6 +252,9 @@ pub struct Composer {
     kept: Box<[Vec<u8>]>,
     /// By named value that numbers its arrivals, load and sequence.
     counted: Box<[Vec<Box<[Counted]>>]>,
+    places: Box<[u64]>,
+    /// By named value: what was drawn of it for requests that had all they need.
+    sent: Box<[Sent]>,
 }
 
 impl Composer {
@@ -268,6 +278,8 @@ impl Composer {
             globals: Seen::default(),
             kept: vec![Vec::new(); values.lets.kept_count()].into(),
             counted: values.among.iter().map(of_value).collect(),
+            places: vec![0; values.lets.iter().len()].into(),
+            sent: vec![Sent::default(); values.lets.iter().len()].into(),
         }
     }
 
@@ -280,18 +292,23 @@ impl Composer {
         self.index = arrival.index;
         self.operation = arrival.operation;
         self.elapsed = arrival.intended.since(start);
-        composition.uses.iter().all(|&of| {
+        let all = composition.uses.iter().all(|&of| {
             let drawing = values.drawing(of, arrival, self.elapsed, plan, &mut self.counted[of as usize]);
             let source = values.lets.source(of);
             let seed = values.seeds[of as usize];
-            let drawn = match (drawing.ordinal, source.draw(seed, &drawing)) {
+            let drawn = match (drawing.ordinal, source.draw_placed(seed, &drawing)) {
                 // It is no arrival of the load, and takes the first of what is had again and again.
-                (u64::MAX, Some(_)) => source.draw(seed, &Drawing { ordinal: 0, ..drawing }),
+                (u64::MAX, Some(_)) => source.draw_placed(seed, &Drawing { ordinal: 0, ..drawing }),
                 (_, drawn) => drawn,
             };
-            self.drawn[of as usize] = drawn.unwrap_or_default();
-            drawn.is_some()
-        })
+            let Some(Drawn { value, place }) = drawn else { return false };
+            (self.drawn[of as usize], self.places[of as usize]) = (value, place);
+            true
+        });
+        if all {
+            composition.uses.iter().for_each(|&of| self.sent[of as usize].count(self.places[of as usize]));
+        }
+        all
     }
 
     /// Looks up what the journey of `arrival` has taken from answers, as far as its request needs it.
@@ -303,6 +320,11 @@ impl Composer {
             value.clear();
             value.extend_from_slice(kept.value(arrival.slot, number));
         }
+    }
+
+    /// By named value: all that was drawn of it so far, of requests that had all they need.
+    pub fn into_sent(self) -> Box<[Sent]> {
+        self.sent
     }
 
     /// Appends what stands in the place `number` of the request of the arrival that was drawn for.

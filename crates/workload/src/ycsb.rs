@@ -146,6 +146,18 @@ impl Ycsb {
         })
     }
 
+    /// The rank by popularity, from 0, of a key that was drawn so; 0 where ranks are not known.
+    #[inline]
+    pub(crate) fn rank(&self, key: u64, drawing: &Drawing) -> u64 {
+        match self {
+            Ycsb::Zipfian { .. } | Ycsb::Hotspot { .. } => key,
+            Ycsb::Latest { keys, .. } | Ycsb::Exponential { keys, .. } => {
+                keys - 1 + drawing.inserted.min(KEYS_MAX) - key
+            }
+            Ycsb::Scrambled { .. } | Ycsb::Inserted { .. } => 0,
+        }
+    }
+
     /// The key that an insert adds goes by its number among them.
     pub(crate) fn needs_ordinal(&self) -> bool {
         matches!(self, Ycsb::Inserted { .. })

@@ -67,14 +67,61 @@ pub struct ValuePlan {
     pub law: String,
 }
 
-/// A request beside the load that was asked again while it went on.
+/// A value as it was drawn for the requests that were sent, beside its law. A request counts each time it is sent: in the warm-up,
+/// and again with each further attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ValueSent {
+    /// How templates call it.
+    pub name: String,
+    /// For so many requests.
+    pub draws: u64,
+    /// Of keys, some of which are more popular than others: what the most popular ones got.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub popularity: Vec<PopularitySent>,
+    /// Of sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<SizeSent>,
+}
+
+/// What the most popular keys got.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PopularitySent {
+    /// So many of them.
+    pub keys: u64,
+    /// Their share of the draws by the law, 0 to 1; where inserts move the law, as it is at the start.
+    pub by_law: f64,
+    /// Their share of what was sent, 0 to 1.
+    pub sent: f64,
+}
+
+/// How sizes lay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeSent {
+    /// Of 100,000 draws from the law.
+    pub by_law: SizeFigures,
+    /// Of those that were sent.
+    pub sent: SizeFigures,
+}
+
+/// Of some sizes; quantiles to an eighth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeFigures {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+}
+
+/// A request beside the load: asked before it, and again while it went on if that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupRequest {
     /// How the plan calls it, or method and path.
     pub name: String,
-    /// How often.
+    /// How often, the time before the load included.
     pub asked: u64,
-    /// How often it brought nothing, so that what it had brought before was used on.
+    /// How often it brought nothing while the load went on, so that what it had brought before was used on.
     pub failed: u64,
 }
 

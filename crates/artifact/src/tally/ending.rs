@@ -2,7 +2,7 @@
 
 use crate::document::{
     Aborted, AddressArrivals, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
-    Spread, WorkerPriority,
+    Spread, ValueSent, WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -48,7 +48,9 @@ pub struct Ending {
     pub aborted: Option<Aborted>,
     /// Measured arrivals that it kept from falling due, counted from the schedule.
     pub withheld: u64,
-    /// What was asked again beside the load, and how often.
+    /// What was drawn for the requests that were sent.
+    pub values_sent: Vec<ValueSent>,
+    /// What was asked beside the load, and how often.
     pub setup: Vec<SetupRequest>,
     /// What the service's own metrics say of the whole run, if they were asked.
     pub cross_check: Option<CrossCheck>,
@@ -92,6 +94,7 @@ impl Ending {
             origins: Vec::new(),
             aborted: None,
             withheld: 0,
+            values_sent: Vec::new(),
             setup: Vec::new(),
             cross_check: None,
         }
@@ -130,6 +133,7 @@ impl Ending {
             origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
             withheld: document.arrivals.withheld,
+            values_sent: document.values_sent.clone(),
             setup: document.setup.clone(),
             cross_check: document.cross_check.clone(),
         }

@@ -248,6 +248,7 @@ impl Tally {
             precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate,
             retries: self.retries(),
+            values_sent: ending.values_sent.clone(),
             setup: ending.setup.clone(),
             // It is of the whole run.
             cross_check: ending.cross_check.clone().filter(|_| self.part.is_none()),

@@ -31,8 +31,8 @@ pub(super) const LINES: &str = "lines";
 /// The flag that does what `[let]` does.
 pub(super) const LETS: &str = "lets";
 
-/// Flags that begin so are in the section of this name.
-const NAMED_BY_SECTION: &str = "cross-check-";
+/// Sections whose name their flags begin with, to tell them from others on a command line; in the section it would say nothing.
+const NAMED_BY_SECTION: [(&str, &str); 2] = [("cross-check", "cross-check-"), ("retry", "retry-")];
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
@@ -212,7 +212,8 @@ impl Field {
     /// What it is called in its section: the flag's name, of which the section's own name is left out where it stands there
     /// only to tell the flag from others.
     pub(crate) fn key(&self) -> &str {
-        self.name.strip_prefix(NAMED_BY_SECTION).unwrap_or(&self.name)
+        let prefix = NAMED_BY_SECTION.iter().find(|(section, _)| *section == self.section);
+        prefix.and_then(|(_, prefix)| self.name.strip_prefix(prefix)).unwrap_or(&self.name)
     }
 
     /// The flag of a command that has it.

@@ -26,6 +26,7 @@ fn belongs(field: &Field) -> Option<String> {
     Some(match field.section.as_str() {
         TOP => "it belongs above all sections".to_string(),
         list if List::called(list).is_some() => format!("it belongs into [[{list}]]"),
+        section if field.key() != field.name => format!("it is called {} in [{section}]", field.key()),
         section => format!("it belongs into [{section}]"),
     })
 }

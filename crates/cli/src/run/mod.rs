@@ -144,7 +144,7 @@ pub(crate) fn execute_watched(
     if let Some(setup) = &setup {
         setup.before()?;
     }
-    let mut asked_before = setup.as_ref().map_or(0, |setup| setup.names().len() as u64);
+    let mut asked_before = 0;
     if !no_preflight {
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
@@ -168,6 +168,7 @@ pub(crate) fn execute_watched(
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
     let (plan, script) = (job.plan().clone(), job.script().cloned());
+    let laws = job.values().map(Laws::of);
     let steal = StealMeter::now();
     let mut running = job.start(showing.as_ref().map_or(0, failures::Showing::each))?;
     // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
@@ -246,8 +247,9 @@ pub(crate) fn execute_watched(
         && plan.journeys().is_none()
         && summary.stopped_at.is_some_and(|at| at >= plan.load_length());
     let is_complete = (ended == Some(End::Enough) || is_stopped || is_over) && !was_given_up;
+    let values_sent = laws.map_or_else(Vec::new, |laws| laws.beside(&summary.sent));
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
-    (ending.setup, ending.cross_check) = (setup, cross_check);
+    (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
         ending.withheld = withheld(&plan, ending.ended_after);
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
@@ -313,6 +315,7 @@ fn ending(
         origins: summary.origins.into_iter().map(origin_ending).collect(),
         aborted: None,
         withheld: 0,
+        values_sent: Vec::new(),
         setup: Vec::new(),
         cross_check: None,
     }

@@ -148,9 +148,10 @@ pub(super) struct Again {
 impl Again {
     /// Ends it. What was asked in vain is said.
     pub(super) fn end(self) -> Vec<SetupRequest> {
-        let Some(refreshing) = self.refreshing else { return Vec::new() };
-        let all = self.names.into_iter().zip(refreshing.stop());
-        all.filter(|(_, Refreshed { asked, .. })| *asked > 0)
+        let again = self.refreshing.map(Refreshing::stop).unwrap_or_default();
+        let again = again.into_iter().map(Some).chain(std::iter::repeat(None));
+        let all = self.names.into_iter().zip(again);
+        all.map(|(name, again)| (name, again.unwrap_or_default()))
             .map(|(name, Refreshed { asked, failed, last_error })| {
                 if failed > 0 {
                     let why = last_error.as_deref().unwrap_or_default();
@@ -158,7 +159,8 @@ impl Again {
                         "warning: [[setup]] {name} failed {failed} of {asked} times: {why}"
                     ));
                 }
-                SetupRequest { name, asked, failed }
+                // Once before the load, or there would have been none.
+                SetupRequest { name, asked: 1 + asked, failed }
             })
             .collect()
     }

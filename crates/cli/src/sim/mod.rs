@@ -418,6 +418,7 @@ impl Simulation {
             priority: None,
             kept_awake: None,
             origins: Vec::new(),
+            values_sent: Vec::new(),
             setup: Vec::new(),
             cross_check: None,
             aborted: None,

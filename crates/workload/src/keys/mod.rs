@@ -11,6 +11,7 @@ use crate::error::SourceError;
 use crate::expression::Call;
 use crate::expression::arguments::Arguments;
 use crate::expression::number::grouped;
+use crate::source::Drawn;
 use zipf::{EXPONENT_MAX, KEYS_MAX, Zipf};
 
 /// Keeps the permutation of a value's keys apart from its draws.
@@ -115,25 +116,30 @@ impl Keys {
     }
 
     #[inline]
-    pub(crate) fn draw(&self, seed: u64, drawing: &Drawing) -> u64 {
+    pub(crate) fn draw(&self, seed: u64, drawing: &Drawing) -> Drawn {
         let mut draws = Draws::new(seed, drawing.key);
-        let key = match &self.law {
-            Law::Uniform { keys } => draws.below(*keys),
-            Law::Zipf { zipf, scatter, .. } => scatter.at(mixed(seed ^ SCATTER), zipf.rank(&mut draws)),
+        let (key, place) = match &self.law {
+            Law::Uniform { keys } => (draws.below(*keys), 0),
+            Law::Zipf { zipf, scatter, .. } => {
+                let rank = zipf.rank(&mut draws);
+                (scatter.at(mixed(seed ^ SCATTER), rank), rank)
+            }
             Law::Hotspot { keys, hot, draws: share, scatter } => {
                 let rank =
                     if draws.uniform() <= *share { draws.below(*hot) } else { hot + draws.below(keys - hot) };
-                scatter.at(mixed(seed ^ SCATTER), rank)
+                let place = if is_hot(*keys, *hot, *share) { rank } else { keys - 1 - rank };
+                (scatter.at(mixed(seed ^ SCATTER), rank), place)
             }
-            Law::Sequential { keys: Some(keys) } => drawing.ordinal % keys,
-            Law::Sequential { keys: None } => drawing.ordinal,
+            Law::Sequential { keys: Some(keys) } => (drawing.ordinal % keys, 0),
+            Law::Sequential { keys: None } => (drawing.ordinal, 0),
             Law::Latest { zipf, keys, .. } => {
                 let there = keys.saturating_add(drawing.inserted).min(KEYS_MAX);
                 let newest = keys.wrapping_add(drawing.inserted).wrapping_sub(1);
-                newest.wrapping_sub(zipf.over(there).rank(&mut draws))
+                let rank = zipf.over(there).rank(&mut draws);
+                (newest.wrapping_sub(rank), rank)
             }
         };
-        self.from.wrapping_add(key)
+        Drawn { value: self.from.wrapping_add(key), place }
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -168,7 +174,7 @@ impl Keys {
             Law::Hotspot { keys, hot, draws, .. } => {
                 let (cold, of_cold) = (keys - hot, 1.0 - draws);
                 // The cold keys are the more frequent ones when they get more than their share.
-                let [first, second] = if draws * cold as f64 >= of_cold * *hot as f64 {
+                let [first, second] = if is_hot(*keys, *hot, *draws) {
                     [(*hot, *draws), (cold, of_cold)]
                 } else {
                     [(cold, of_cold), (*hot, *draws)]
@@ -179,6 +185,11 @@ impl Keys {
             Law::Sequential { keys: None } => None,
         }
     }
+}
+
+/// Each of the first `hot` of so many keys gets at least as many of the draws as each of the others, when they get this share.
+fn is_hot(keys: u64, hot: u64, draws: f64) -> bool {
+    draws * (keys - hot) as f64 >= (1.0 - draws) * hot as f64
 }
 
 /// `uniform(n)` and `uniform(first, last)`.
