@@ -9,6 +9,8 @@ pub(crate) mod journeys;
 pub(crate) mod markdown;
 pub(crate) mod replayed;
 pub(crate) mod run;
+pub(crate) mod setup;
+pub(crate) mod values;
 
 use crate::facts;
 use crate::svg::Picture;

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, apart, cross_check, events, replayed, run};
+use crate::block::{Section, Tone, apart, cross_check, events, replayed, run, setup, values};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -67,7 +67,8 @@ fn figures(screen: &mut Screen, doc: &RunDocument) {
     sections::failures(screen, doc);
     all(screen, apart::all(doc, room));
     all(screen, replayed::section(doc, room));
-    all(screen, run::values(doc));
+    all(screen, values::section(doc));
+    all(screen, setup::section(doc));
     screen.section(&run::throughput(doc));
 }
 

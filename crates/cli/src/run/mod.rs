@@ -31,6 +31,7 @@ use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer};
+use crate::values_sent::Laws;
 use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};

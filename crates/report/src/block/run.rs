@@ -3,7 +3,7 @@
 use super::{Align, Block, Paint, Room, Section, Table, dim, plain};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{ConnectionMode, Origin, RunDocument, ValuePlan};
+use unblink_artifact::document::{ConnectionMode, Origin, RunDocument};
 
 /// What a load of a named shape was run for.
 pub(crate) fn shape(doc: &RunDocument) -> Option<Section> {
@@ -59,18 +59,6 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
 /// What was found of it, the worst first.
 pub(crate) fn findings(doc: &RunDocument) -> Vec<Block> {
     doc.validity.findings.iter().cloned().map(Block::Finding).collect()
-}
-
-/// What requests were filled in with.
-pub(crate) fn values(doc: &RunDocument) -> Option<Section> {
-    let values = &doc.plan.values;
-    let line = |value: &ValuePlan| Block::Line(Paint::Plain, format!("{}: {}", value.name, value.law));
-    (!values.is_empty()).then(|| Section {
-        class: "values",
-        name: "Values",
-        note: "drawn for each request".into(),
-        blocks: values.iter().map(line).collect(),
-    })
 }
 
 /// The pool of each origin: asked for, reached, broken; and where connections went.

@@ -2,7 +2,7 @@
 
 use super::block::write;
 use crate::block::{
-    Block, Paint, Room, Section, Span, Table, apart, cross_check, events, left, plain, replayed, right, run,
+    Block, Paint, Room, Section, Span, Table, apart, cross_check, events, left, plain, replayed, right, run, setup, values,
 };
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};
@@ -25,7 +25,8 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);
     write(out, replayed::section(doc, Room::Page), level);
-    write(out, run::values(doc), level);
+    write(out, values::section(doc), level);
+    write(out, setup::section(doc), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);
     write(out, run::retries(doc), level);
