@@ -1,6 +1,6 @@
 //! What was drawn for the requests that were sent, beside the laws that it was to follow.
 
-use unblink_artifact::document::{PopularitySent, SizeFigures, SizeSent, ValueSent};
+use unblink_artifact::document::{PopularitySent, SizeFigures, SizeSent, ValuePlan, ValueSent};
 use unblink_core::arrival::Key;
 use unblink_workload::{Drawing, Sent, Source, Values};
 
@@ -10,6 +10,12 @@ const DRAWS: u64 = 100_000;
 const PARTS: [u64; 2] = [10_000, 100_000];
 /// Keys of a law that has no number of them.
 const NEWEST: [u64; 2] = [100, 1_000];
+
+/// What requests are filled in with, as far as any of them is.
+pub(crate) fn plans(values: &Values) -> impl Iterator<Item = ValuePlan> {
+    let all = (0..).zip(values.lets().iter()).filter(|(number, _)| values.uses(*number));
+    all.map(|(_, (name, source))| ValuePlan { name: name.to_string(), law: source.describe() })
+}
 
 /// What is to be expected of each value that requests use, by its number.
 pub(crate) struct Laws(Vec<(usize, String, Law)>);
@@ -39,9 +45,8 @@ impl Laws {
             let mut of = ValueSent { name, draws: sent.draws(), popularity: Vec::new(), size: None };
             match law {
                 Law::Popularity(law) => {
-                    let one = |(keys, by_law)| {
-                        Some(PopularitySent { keys, by_law, sent: sent.share_below(keys)? })
-                    };
+                    let one =
+                        |(keys, by_law)| Some(PopularitySent { keys, by_law, sent: sent.share_below(keys)? });
                     of.popularity = law.into_iter().filter_map(one).collect();
                 }
                 Law::Size(by_law) => of.size = figures(sent).map(|sent| SizeSent { by_law, sent }),

@@ -59,10 +59,23 @@ fn shop(threads: &str) -> (BTreeMap<String, u64>, Value, Place) {
 fn the_same_seed_sends_the_same_bytes_over_any_number_of_threads() {
     let (one, document, place) = shop("1");
     assert_eq!(one.values().sum::<u64>(), 300);
-    for threads in ["2", "3"] {
-        let (more, ..) = shop(threads);
+    let sent = &document["values_sent"];
+    for threads in ["2", "3", "7"] {
+        let (more, document, _) = shop(threads);
         assert!(more == one, "{threads} threads");
+        assert_eq!(document["values_sent"], *sent, "{threads} threads");
     }
+    let said = place.call(&["sim", "shop.toml", "--server", "slots=4 service=1ms", "-o", "sim", "--json"]);
+    let simulated: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(simulated["values_sent"], *sent, "what is simulated");
+    assert_eq!(simulated["plan"]["values"], document["plan"]["values"]);
+    assert_eq!(
+        (&sent[0]["name"], &sent[0]["draws"], sent[1]["draws"].as_u64()),
+        (&json!("item"), &json!(300), Some(300))
+    );
+    assert_eq!(sent[0]["popularity"][0]["keys"], json!(1), "the most popular one");
+    let size = &sent[2]["size"];
+    assert!(sent[2]["draws"] == json!(60) && size["sent"]["p99"].as_u64() <= Some(60), "{size}");
     let orders: Vec<Value> = one
         .keys()
         .filter_map(|line| Some(serde_json::from_str(&line[line.find('{')?..]).expect("JSON")))

@@ -105,8 +105,14 @@ mod tests {
         let (mut one, other) = (counted(&[0, 0, 1, 5]), counted(&[40, 0, u64::MAX]));
         one.add(&other);
         assert_eq!(one, counted(&[0, 0, 1, 5, 40, 0, u64::MAX]));
-        assert_eq!((one.draws(), one.share_below(1), one.share_below(2)), (7, Some(3.0 / 7.0), Some(4.0 / 7.0)));
-        assert_eq!((one.quantile(0.5), one.quantile(5.0 / 7.0), one.quantile(0.8)), (Some(1), Some(5), Some(40)));
+        assert_eq!(
+            (one.draws(), one.share_below(1), one.share_below(2)),
+            (7, Some(3.0 / 7.0), Some(4.0 / 7.0))
+        );
+        assert_eq!(
+            (one.quantile(0.5), one.quantile(5.0 / 7.0), one.quantile(0.8)),
+            (Some(1), Some(5), Some(40))
+        );
         let few = counted(&[10, 20, 60]);
         assert_eq!(few.mean(), Some(30.0));
         assert_eq!((Sent::default().mean(), Sent::default().quantile(0.5)), (None, None));

@@ -8,6 +8,7 @@ use unblink_core::load::Load;
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::sim::{Part, ServerSpec, Service, Sight, Watch, WorldSpec, ZERO, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::Context;
 use unblink_workload::template::Holes;
@@ -52,7 +53,26 @@ fn composition(lets: &Lets, text: &str, context: Context) -> Option<Composition>
 }
 
 /// What each place says, by the number of the arrival and its operation; `None` where rows have run out.
-fn written(plan: &Plan, values: &Values) -> BTreeMap<u64, (u32, Option<Vec<String>>)> {
+type Written = BTreeMap<u64, (u32, Option<Vec<String>>)>;
+
+fn said(
+    composer: &mut Composer,
+    values: &Values,
+    plan: &Plan,
+    arrival: &Arrival,
+    start: Instant,
+) -> Option<Vec<String>> {
+    composer.draw(values, plan, arrival, start).then(|| {
+        let of_place = |place| {
+            let mut out = Vec::new();
+            composer.write(values, place, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        (0..8).map(of_place).collect()
+    })
+}
+
+fn written(plan: &Plan, values: &Values) -> Written {
     let mut all = BTreeMap::new();
     for shard in 0..plan.threads() {
         let mut load = plan.open_load(START, shard).unwrap();
@@ -60,15 +80,7 @@ fn written(plan: &Plan, values: &Values) -> BTreeMap<u64, (u32, Option<Vec<Strin
         load.advance(START + plan.load_length(), |arrival| arrivals.push(arrival));
         let mut composer = Composer::new(values, plan);
         for arrival in arrivals {
-            let said = composer.draw(values, plan, &arrival, START).then(|| {
-                (0..8)
-                    .map(|place| {
-                        let mut out = Vec::new();
-                        composer.write(values, place, &mut out);
-                        String::from_utf8(out).unwrap()
-                    })
-                    .collect::<Vec<_>>()
-            });
+            let said = said(&mut composer, values, plan, &arrival, START);
             assert!(all.insert(arrival.index, (arrival.operation, said)).is_none());
         }
     }
@@ -115,6 +127,39 @@ fn any_number_of_workers_write_the_same() {
         let places = one.values().find(|(operation, _)| *operation == 0).unwrap().1.as_ref().unwrap();
         assert!(places[2].starts_with("w%20"), "percent-encoded: {places:?}");
         assert!(places[5].starts_with("2026-01-01T00%3A00%3A00."), "{places:?}");
+    }
+}
+
+/// Writes what leaves in a simulated world.
+struct Sending<'a> {
+    plan: &'a Plan,
+    values: &'a Values,
+    composer: Composer,
+    written: &'a mut Written,
+}
+
+impl Watch for Sending<'_> {
+    fn see(&mut self, _at: Instant, sight: Sight) {
+        let Sight::Sent(arrival) = sight else { return };
+        let said = said(&mut self.composer, self.values, self.plan, &arrival, ZERO);
+        assert!(self.written.insert(arrival.index, (arrival.operation, said)).is_none());
+    }
+}
+
+#[test]
+fn a_simulated_world_is_sent_the_same() {
+    for process in [Process::Even, Process::Poisson { seed: 3 }] {
+        let plan = plan(process, Order::Shuffled { seed: 3 }, 1);
+        let values = values(&plan, shop()).unwrap();
+        let mut simulated = BTreeMap::new();
+        let composer = Composer::new(&values, &plan);
+        let sending = Sending { plan: &plan, values: &values, composer, written: &mut simulated };
+        // Requests wait for each other, and leave late.
+        let service = Service::Constant(Nanos::from_millis(2));
+        let server = ServerSpec { slots: Some(8), ..ServerSpec::new(service) };
+        simulate_part(&plan, &WorldSpec::new(server), Part::default(), sending, |_| {});
+        assert!(simulated.len() > 2_000, "{}", simulated.len());
+        assert!(simulated == written(&plan, &values), "{process:?}");
     }
 }
 

@@ -384,6 +384,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),
             preflight: None,
         }],
+        values_sent: Vec::new(),
         setup: Vec::new(),
         cross_check: None,
         aborted: None,

@@ -352,7 +352,7 @@ fn header(
     let connections = ConnectionPlan::of(job.plan().spec().pool);
     let origins = requests.origin_names().map(|name| OriginPlan { name, connections: connections.clone() });
     let (mut plan, loads) = describe(args, job.plan(), &requests.targets);
-    plan.values = job.values().into_iter().flat_map(value_plans).collect();
+    plan.values = job.values().into_iter().flat_map(values_sent::plans).collect();
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
@@ -385,12 +385,6 @@ fn traces(args: &RunArgs, job: &AnyJob, seed: u64) -> Result<Option<TracePlan>> 
         refuse!(["trace-link"], "--trace-link: no request of this run names a trace: add --traceparent");
     }
     Ok(None)
-}
-
-/// What requests are filled in with, as far as any of them is.
-fn value_plans(values: &Values) -> impl Iterator<Item = document::ValuePlan> {
-    let all = (0..).zip(values.lets().iter()).filter(|(number, _)| values.uses(*number));
-    all.map(|(_, (name, source))| document::ValuePlan { name: name.to_string(), law: source.describe() })
 }
 
 fn journeys(

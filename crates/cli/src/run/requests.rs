@@ -316,13 +316,17 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
     Ok(found)
 }
 
-/// `requests` alone, with what `of_all` says for each that does not say it itself; `None` where there are none.
-pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Requests>> {
+/// `requests` and the steps of `journeys` alone, with what `of_all` says for each that does not say it itself; `None` where there are
+/// none.
+pub(crate) fn listed(of_all: Parts, requests: &[Request], journeys: &[Journey]) -> Result<Option<Requests>> {
     let found = gathered(of_all, (Version::One, Vec::new()), |gathering| {
         requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
-        Ok(gathering.count())
+        let plain = gathering.count();
+        gathering.add_journeys(journeys)?;
+        Ok(plain)
     })?;
-    let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
+    let alone = requests.iter().map(|request| request.share);
+    let shares: Vec<Option<Share>> = alone.chain(journeys.iter().map(|journey| journey.share)).collect();
     let weights = share::weights(&shares)?;
     Ok(found.map(|found| Requests { weights, ..found }))
 }
@@ -395,6 +399,20 @@ impl Requests {
     /// What differs from one arrival to the next; asked for once.
     pub(crate) fn values(&mut self, plan: &Plan, seed: u64) -> Result<Option<Values>> {
         let compositions = std::mem::take(&mut self.compositions);
+        self.drawing(compositions, plan, seed)
+    }
+
+    /// The same of the first `operations`, as often as it is asked for.
+    pub(crate) fn values_of(&self, operations: usize, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+        self.drawing(self.compositions.iter().take(operations).cloned().collect(), plan, seed)
+    }
+
+    fn drawing(
+        &self,
+        compositions: Vec<Option<Composition>>,
+        plan: &Plan,
+        seed: u64,
+    ) -> Result<Option<Values>> {
         if compositions.iter().all(Option::is_none) {
             return Ok(None);
         }

@@ -23,6 +23,7 @@ use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
 use unblink_core::plan::Plan;
 use unblink_core::sim::Service;
+use unblink_workload::Values;
 
 /// What is replayed. It needs no address where nothing is sent.
 fn replayed(args: &SimArgs, replay: &Replay) -> Result<Vec<Request>> {
@@ -38,6 +39,8 @@ pub(crate) struct Asked {
     pub(super) requests: Option<Requests>,
     /// Of a plan with journeys, which has no other requests.
     pub(super) wanted: Wanted,
+    /// The same with what is drawn for them.
+    steps: Option<Requests>,
     order: Option<OrderArg>,
     /// By number of the request.
     pub(super) services: BTreeMap<u32, Service>,
@@ -53,12 +56,16 @@ impl Asked {
 
     pub(super) fn of(args: &SimArgs) -> Result<Asked> {
         let requests = match (args.load.replay.read(args.load.seed)?, args.journeys.is_empty()) {
-            (Some(replay), _) => listed(Default::default(), &replayed(args, &replay)?)?,
-            (None, true) => listed(Default::default(), &args.requests)?,
+            (Some(replay), _) => listed(Default::default(), &replayed(args, &replay)?, &[])?,
+            (None, true) => listed(Default::default(), &args.requests, &[])?,
             (None, false) => None,
         };
         let wanted = Wanted::of(&args.requests, &args.journeys, args.under_way.journeys_max)?;
-        let mut asked = Asked { requests, wanted, order: args.order, ..Asked::default() };
+        let steps = match args.journeys.is_empty() {
+            true => None,
+            false => listed(Default::default(), &args.requests, &args.journeys)?,
+        };
+        let mut asked = Asked { requests, wanted, steps, order: args.order, ..Asked::default() };
         for (number, text) in args.service.iter().enumerate() {
             let (given, service, words) = server::service_of(number, text)?;
             let requests = asked.requests.as_ref();
@@ -90,6 +97,14 @@ impl Asked {
     pub(super) fn idempotent(&self) -> Vec<bool> {
         let alike = || vec![true; self.wanted.names.len().max(1)];
         self.requests.as_ref().map_or_else(alike, |requests| requests.idempotent.clone())
+    }
+
+    /// What differs from one arrival of `plan` to the next, if anything does.
+    pub(super) fn values(&self, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+        let Some(requests) = self.requests.as_ref().or(self.steps.as_ref()) else { return Ok(None) };
+        // What follows redirects is not simulated.
+        let operations = if self.steps.is_some() { self.wanted.names.len() } else { usize::MAX };
+        requests.values_of(operations, plan, seed)
     }
 
     pub(super) fn mix(&self, seed: u64) -> Mix {

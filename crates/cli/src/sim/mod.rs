@@ -3,6 +3,7 @@
 mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
+mod sending;
 pub(crate) mod server;
 mod stage;
 pub(crate) mod wanted;
@@ -17,10 +18,12 @@ use crate::observe::{Observed, Observer};
 use crate::request::version::HttpArg;
 use crate::scenario::{self, Scenario};
 use crate::value::{Connections, Shape};
+use crate::values_sent::{self, Laws};
 use crate::{clock, environment, exit, history, load, output, precision, retry, run, secrets};
 use anyhow::Result;
 use client::Client;
 use mix::Asked;
+use sending::{Sending, Watching};
 pub(crate) use stage::stage;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -38,6 +41,7 @@ use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::http2;
+use unblink_workload::Values;
 use words::one_space;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
@@ -100,6 +104,8 @@ pub(crate) struct Simulation {
     plan: Plan,
     world: WorldSpec,
     client: Option<ClientSpec>,
+    /// Of the ideal client, which sends what a real run sends.
+    values: Option<Values>,
     pub header: RunHeader,
 }
 
@@ -201,7 +207,9 @@ impl Described {
             _ => Nanos::ZERO,
         };
         let scheduled = plan.scheduled(plan.measured_from() + discard, plan.load_length());
+        let values = asked.values(&plan, args.seed)?.filter(|_| client.is_none());
         let mut header = self.header(args, &plan, client.as_ref(), asked);
+        header.plan.values = values.iter().flat_map(values_sent::plans).collect();
         asked.wanted.describe(&mut header);
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
@@ -214,7 +222,7 @@ impl Described {
             seed: args.seed,
             planned: scheduled.map(|s| s.measured),
         });
-        Ok(Simulation { plan, world, client, header })
+        Ok(Simulation { plan, world, client, values, header })
     }
 
     /// The client with what it takes from the load.
@@ -356,7 +364,12 @@ impl Simulation {
     /// Runs, and leaves the record and the page of a run in `folder`.
     pub(crate) fn run_into(&self, folder: &Path) -> Result<(RunDocument, Tally)> {
         let mut writer = FolderWriter::create(folder, &self.header)?;
-        let (tally, ending) = self.record((), &mut writer);
+        let laws = self.values.as_ref().map(Laws::of);
+        let mut sending = self.values.as_ref().map(|values| Sending::new(&self.plan, values));
+        let (tally, mut ending) = self.record(Watching(sending.as_mut()), &mut writer);
+        if let (Some(laws), Some(sending)) = (laws, sending) {
+            ending.values_sent = laws.beside(&sending.into_sent());
+        }
         let tally = leave_out_transient(folder, tally, &ending);
         let document = tally.document(&ending);
         if let Err(error) = writer.finish(&document) {

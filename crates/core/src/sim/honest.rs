@@ -2,7 +2,8 @@
 
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
-use crate::dispatch::{Actions, Dispatch, Event, LOOK_EVERY};
+use crate::arrival::Arrival;
+use crate::dispatch::{Actions, Dispatch, Event, FlightId, LOOK_EVERY};
 use crate::load::Load;
 use crate::record::Interval;
 use crate::time::Instant;
@@ -51,6 +52,10 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
                 self.dispatch.stop(end);
             }
         }
+    }
+
+    fn arrival(&self, flight: FlightId) -> Option<Arrival> {
+        self.dispatch.arrival(flight).copied()
     }
 
     fn is_finished(&self) -> bool {

@@ -1,5 +1,6 @@
 //! A simulated run as seen from outside of dispatcher and recorder: what a checker keeps its own books from.
 
+use crate::arrival::Arrival;
 use crate::dispatch::{Action, Event, FlightId};
 use crate::time::{Instant, Nanos};
 
@@ -10,6 +11,8 @@ pub enum Sight {
     Turn(Event),
     /// The client does this; a request is sent at this very moment.
     Action(Action),
+    /// What the request asks for that is sent at this moment; of a client that has arrivals.
+    Sent(Arrival),
     /// A request reaches the server.
     Request(Taken),
 }

@@ -6,6 +6,7 @@ use super::server::{Attempt, Server};
 use super::watch::{Sight, Watch};
 use super::window::Windows;
 use super::{NetworkSpec, WorldSpec};
+use crate::arrival::Arrival;
 use crate::code::Code;
 use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event, FlightId, Loss, Room};
 use crate::failure::FailureKind;
@@ -24,6 +25,10 @@ pub(super) trait Client {
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions);
     /// The client's turn has come at `now`; called before it is told of anything, and never while it is away.
     fn reach(&mut self, now: Instant);
+    /// The arrival of a flight; none of a client that has no arrivals.
+    fn arrival(&self, _flight: FlightId) -> Option<Arrival> {
+        None
+    }
     /// Nothing is left to do.
     fn is_finished(&self) -> bool;
 }
@@ -253,6 +258,9 @@ impl<W: Watch> World<W> {
                 self.push(back, what);
             }
             Action::Send { conn, flight, operation, .. } => {
+                if let Some(arrival) = client.arrival(flight) {
+                    self.watch.see(at, Sight::Sent(arrival));
+                }
                 client.handle(at, Event::Sent(flight), actions);
                 match self.delay() {
                     // Without a way to go there is nothing to wait for.

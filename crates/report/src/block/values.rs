@@ -8,7 +8,8 @@ use unblink_artifact::document::{RunDocument, SizeFigures, ValuePlan, ValueSent}
 pub(crate) fn section(doc: &RunDocument) -> Option<Section> {
     let sent = |value: &ValuePlan| doc.values_sent.iter().find(|sent| sent.name == value.name);
     let line = |value: &ValuePlan| {
-        let drawn = sent(value).map(|sent| format!(" · drawn {}", format::plural(sent.draws, "time", "times")));
+        let drawn =
+            sent(value).map(|sent| format!(" · drawn {}", format::plural(sent.draws, "time", "times")));
         Block::Line(Paint::Plain, format!("{}: {}{}", value.name, value.law, drawn.unwrap_or_default()))
     };
     let rows: Vec<_> = doc.values_sent.iter().flat_map(beside).collect();
@@ -54,7 +55,8 @@ mod tests {
         let mut doc = fixture::stall();
         assert!(section(&doc).is_none());
         let law = |name: &str, law: &str| ValuePlan { name: name.into(), law: law.into() };
-        doc.plan.values = vec![law("item", "zipf over 10 keys"), law("size", "lognormal"), law("user", "rows")];
+        doc.plan.values =
+            vec![law("item", "zipf over 10 keys"), law("size", "lognormal"), law("user", "rows")];
         let keys = |keys, by_law, sent| PopularitySent { keys, by_law, sent };
         let size = |mean, p50, p99| SizeFigures { mean, p50, p99 };
         doc.values_sent = vec![
@@ -83,7 +85,8 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let expected = ["item: zipf over 10 keys · drawn 1 000 times", "size: lognormal · drawn 1 time", "user: rows"];
+        let expected =
+            ["item: zipf over 10 keys · drawn 1 000 times", "size: lognormal · drawn 1 time", "user: rows"];
         assert_eq!(lines, expected);
         let expected = [
             "item: the most popular key | 25 % | 24 %",
