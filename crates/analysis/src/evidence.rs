@@ -179,6 +179,8 @@ pub struct Evidence<'a> {
     pub by_phase: bool,
     /// How the run ended.
     pub end: End<'a>,
+    /// The script that makes the requests, in words, if one does.
+    pub script: Option<&'a str>,
     /// Why the request before the run failed; nothing was measured then.
     pub preflight: Option<&'a str>,
     /// The request beside the load that failed most often, if any did: its name, how often it failed, and how often it was

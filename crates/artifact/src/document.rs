@@ -44,7 +44,7 @@ pub use shape::*;
 pub use slow::{SlowArrival, TracePlan};
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
-pub use targets::{Target, TargetsBeyond};
+pub use targets::{SCRIPT, Target, TargetsBeyond};
 pub use validity::*;
 pub use verdict::{
     Aborted, FigureUnit, GuardKind, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason,

@@ -18,8 +18,25 @@ use unblink_wire::http1::Http1;
 use unblink_workload::Composer;
 use unblink_workload::answer::Coding;
 
-/// Bytes of a text that are shown.
-const TEXT_MAX: usize = 4_096;
+/// Bytes that are shown of a drawn value.
+const VALUE_MAX: usize = 4_096;
+/// How much of each text is shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Length {
+    /// As much as anybody looks at of one of many.
+    Begun,
+    Whole,
+}
+
+impl Length {
+    fn bytes_max(self) -> usize {
+        match self {
+            Length::Begun => 4_096,
+            Length::Whole => usize::MAX,
+        }
+    }
+}
+
 /// Bytes that are shown of what is no text.
 const HEX_MAX: usize = 32;
 
@@ -48,33 +65,33 @@ const HARMLESS: [&str; 20] = [
 ];
 
 /// A request as it was sent.
-pub(crate) fn request(bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
+pub(crate) fn request(length: Length, bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
     let coding = Coding::of(head_and_body(bytes).0);
-    request_as(coding, TEXT_MAX, bytes, made, known)
+    request_as(coding, length, bytes, made, known)
 }
 
 /// The same with all of its body as it is sent, if that is text.
 pub(crate) fn whole_request(bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
-    request_as(Coding::Plain, usize::MAX, bytes, made, known)
+    request_as(Coding::Plain, Length::Whole, bytes, made, known)
 }
 
 /// A command of Redis or a statement of SQL, which is the body of the request: its words in one line.
-pub(crate) fn command(bytes: &[u8], known: &Known) -> TriedMessage {
+pub(crate) fn command(length: Length, bytes: &[u8], known: &Known) -> TriedMessage {
     let body = head_and_body(bytes).1;
     let text = match text_of(body).map(|text| known.masked(&text.replace('\n', "\\n").replace('\r', "\\r"))) {
-        Some(text) => text[..text.floor_char_boundary(TEXT_MAX)].to_string(),
-        None => body[..body.len().min(TEXT_MAX)].escape_ascii().to_string(),
+        Some(text) => text[..text.floor_char_boundary(length.bytes_max())].to_string(),
+        None => body[..body.len().min(length.bytes_max())].escape_ascii().to_string(),
     };
     TriedMessage { line: text, headers: Vec::new(), body: None }
 }
 
 /// A message over a WebSocket, which is the body of the request.
-pub(crate) fn message(bytes: &[u8], known: &mut Known) -> TriedMessage {
-    let TriedMessage { body, .. } = request(bytes, &Made::default(), known);
+pub(crate) fn message(length: Length, bytes: &[u8], known: &mut Known) -> TriedMessage {
+    let TriedMessage { body, .. } = request(length, bytes, &Made::default(), known);
     TriedMessage { line: "message".into(), headers: Vec::new(), body }
 }
 
-fn request_as(coding: Coding, text_max: usize, bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
+fn request_as(coding: Coding, length: Length, bytes: &[u8], made: &Made, known: &mut Known) -> TriedMessage {
     let (head, body) = head_and_body(bytes);
     let (line, headers) = lines(head);
     note_secrets(&headers, known);
@@ -91,7 +108,7 @@ fn request_as(coding: Coding, text_max: usize, bytes: &[u8], made: &Made, known:
         NamedValue { name: name.clone(), value: known.masked(value) }
     });
     let headers = named.collect();
-    TriedMessage { line, headers, body: self::body((body, body.len() as u64), coding, text_max, known) }
+    TriedMessage { line, headers, body: self::body((body, body.len() as u64), coding, length, known) }
 }
 
 fn head_and_body(bytes: &[u8]) -> (&[u8], &[u8]) {
@@ -100,7 +117,12 @@ fn head_and_body(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// An answer; `body_bytes` are those that it had, of which the first are `body`.
-pub(crate) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Known) -> TriedMessage {
+pub(crate) fn answer(
+    length: Length,
+    head: &[u8],
+    (body, body_bytes): (&[u8], u64),
+    known: &mut Known,
+) -> TriedMessage {
     let (line, headers) = lines(head);
     note_secrets(&headers, known);
     let named = headers.iter().map(|(name, value)| {
@@ -118,7 +140,7 @@ pub(crate) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Know
     TriedMessage {
         line: known.masked(&line),
         headers,
-        body: self::body((body, body_bytes), Coding::of(head), TEXT_MAX, known),
+        body: self::body((body, body_bytes), Coding::of(head), length, known),
     }
 }
 
@@ -132,8 +154,8 @@ fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
         }
         false => {
             let mut text = known.masked(&text);
-            if text.len() > TEXT_MAX {
-                let end = text.floor_char_boundary(TEXT_MAX);
+            if text.len() > VALUE_MAX {
+                let end = text.floor_char_boundary(VALUE_MAX);
                 text.truncate(end);
                 text.push('…');
             }
@@ -193,7 +215,7 @@ fn of_pair(pair: &str) -> &str {
 }
 
 /// So many bytes of which the first are there.
-fn body((body, bytes): (&[u8], u64), coding: Coding, text_max: usize, known: &Known) -> Option<TriedBody> {
+fn body((body, bytes): (&[u8], u64), coding: Coding, length: Length, known: &Known) -> Option<TriedBody> {
     if bytes == 0 && body.is_empty() {
         return None;
     }
@@ -206,7 +228,7 @@ fn body((body, bytes): (&[u8], u64), coding: Coding, text_max: usize, known: &Kn
     let shown = if undecoded.is_some() { None } else { text_of(content) };
     let is_whole = is_decoded || content.len() as u64 >= bytes;
     let shown = shown.map(|text| known.masked(text)).map(|text| {
-        let end = text.floor_char_boundary(text_max);
+        let end = text.floor_char_boundary(length.bytes_max());
         (text[..end].to_string(), end < text.len())
     });
     let (text, is_text_cut) = shown.map_or((None, false), |(text, is_cut)| (Some(text), is_cut));
@@ -266,15 +288,19 @@ mod tests {
     #[test]
     fn bodies_are_cut_and_what_is_no_text_is_said_in_hex() {
         let known = Known::of_variables();
-        let of = |bytes: &[u8]| body((bytes, bytes.len() as u64), Coding::Plain, TEXT_MAX, &known).unwrap();
-        let long = of("ä".repeat(3_000).as_bytes());
+        let of =
+            |bytes: &[u8], length| body((bytes, bytes.len() as u64), Coding::Plain, length, &known).unwrap();
+        let text = "ä".repeat(3_000);
+        let long = of(text.as_bytes(), Length::Begun);
         assert_eq!((long.text.unwrap().len(), long.is_cut, long.bytes), (4_096, true, 6_000));
-        let binary = of(&[0, 255, 16]);
+        let whole = of(text.as_bytes(), Length::Whole);
+        assert_eq!((whole.text, whole.is_cut), (Some(text), false));
+        let binary = of(&[0, 255, 16], Length::Whole);
         assert_eq!((binary.text, binary.hex.as_deref(), binary.is_cut), (None, Some("00 ff 10"), false));
-        assert_eq!(body((b"", 0), Coding::Plain, TEXT_MAX, &known), None);
-        let broken = body((b"xy", 2), Coding::Gzip, TEXT_MAX, &known).unwrap();
+        assert_eq!(body((b"", 0), Coding::Plain, Length::Whole, &known), None);
+        let broken = body((b"xy", 2), Coding::Gzip, Length::Whole, &known).unwrap();
         assert!(broken.undecoded.is_some() && broken.text.is_none() && broken.hex.is_some());
-        let came = body((b"half", 10), Coding::Plain, TEXT_MAX, &known).unwrap();
+        let came = body((b"half", 10), Coding::Plain, Length::Whole, &known).unwrap();
         assert_eq!((came.text.as_deref(), came.is_cut), (Some("half"), true));
     }
 }

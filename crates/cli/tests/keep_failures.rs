@@ -109,6 +109,7 @@ fn failures_are_kept_and_secrets_are_not() {
     );
 
     let said = place.call(&["show", "latest", "--failures", "--json", "--store", "h.db"]);
+    assert_eq!(place.call(&["show", "out", "--failures", "--json"]).stdout, said.stdout, "by its folder");
     let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
     let schema = unblink_artifact::schema::failures_schema();
     assert!(jsonschema::validator_for(&schema).expect("a schema").is_valid(&document), "{document:#}");

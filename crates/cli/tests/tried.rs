@@ -255,7 +255,11 @@ fn a_long_body_is_heard_whole() {
     let (document, said) = tried(&place, &["long.toml", &server.url()]);
     assert_eq!(said.code(), Some(0), "{document:#}");
     assert_eq!(server.seen()[1].target, "/abc");
-    assert_eq!(document["setup"][0]["answer"]["body"]["is_cut"], true);
+    let body = &document["setup"][0]["answer"]["body"];
+    assert_eq!(
+        (&body["is_cut"], body["text"].as_str().map(str::len)),
+        (&Value::Bool(false), Some((3 << 20) + 14))
+    );
 }
 
 /// What a shell makes of a command of curl: its words, one a line.
@@ -287,6 +291,8 @@ fn an_arrival_of_a_recorded_run_is_shown_again() {
         let line = one["sent"]["line"].as_str().unwrap();
         assert!(seen.starts_with(line.strip_suffix(" HTTP/1.1").unwrap()), "{line} is not of {seen}");
         assert!(seen.ends_with(one["sent"]["body"]["text"].as_str().unwrap_or_default()), "{one:#}");
+        let by_folder = place.call(&["show", "out", "--arrival", &number.to_string(), "--json"]);
+        assert_eq!(by_folder.stdout, said.stdout, "a run may be named by its folder");
     }
     let (&number, seen) = all.iter().find(|(_, seen)| seen.contains("o'ne")).expect("a row");
     let said = show(number, "--curl");

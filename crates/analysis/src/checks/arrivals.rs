@@ -27,7 +27,7 @@ pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
                 "The schedule's own times{of} are not those of {claimed}: {}.",
                 deviation(&process.intended)
             ),
-            "This is a defect of the tool: keep the run's folder and report it.",
+            "This is a defect of the tool: keep the run's folder and report it.".to_string(),
             &process.intended,
         ),
         (false, true) => (
@@ -42,9 +42,9 @@ pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
                 }
             ),
             if is_own {
-                super::generator::HEADROOM
+                super::generator::headroom(case)
             } else {
-                "See the findings about connections; response times count from the planned times."
+                "See the findings about connections; response times count from the planned times.".to_string()
             },
             &process.sent,
         ),

@@ -15,7 +15,19 @@ use crate::thresholds::{
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
-pub(super) const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
+const HEADROOM: &str =
+    "ower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
+
+/// What to do about a generator that is behind.
+pub(super) fn headroom(case: &Case<'_>) -> String {
+    match case.evidence.script {
+        Some(script) => format!(
+            "The {script} runs in the generator's threads, and what it takes makes requests late: make it cheaper or put a template in \
+             its place, l{HEADROOM}"
+        ),
+        None => format!("L{HEADROOM}"),
+    }
+}
 
 /// Arrivals that should have been sent while the load lasted and weren't, when the generator is why: whatever the shape
 /// and however short the run. What could not be sent for lack of a connection is told by other findings, and so is what
@@ -46,7 +58,7 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
                 n => format!("; {} of them timed out unsent", text::count(n)),
             }
         ),
-        HEADROOM,
+        headroom(case),
         vec![
             ("missing", missing as f64),
             ("timed_out_never_sent", never_sent as f64),
@@ -90,7 +102,7 @@ pub(super) fn late(case: &Case<'_>) -> Option<Finding> {
             text::duration(own),
             text::duration(response)
         ),
-        HEADROOM,
+        headroom(case),
         vec![
             ("quantile", q),
             ("late_ns", own.0 as f64),
@@ -117,7 +129,7 @@ pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
             text::percent(all),
             text::percent(max.max(all))
         ),
-        HEADROOM,
+        headroom(case),
         vec![("busy_share", all), ("busy_share_max", max)],
     )
 }

@@ -63,6 +63,7 @@ impl World {
                 is_hold: true,
                 by_phase: false,
                 end: End::Complete,
+                script: None,
                 preflight: None,
                 setup_failed: None,
                 cross_check: None,

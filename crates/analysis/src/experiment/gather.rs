@@ -189,6 +189,7 @@ impl Gather {
             is_hold: true,
             by_phase: false,
             end,
+            script: None,
             preflight: None,
             setup_failed: None,
             cross_check: None,

@@ -4,6 +4,9 @@ use crate::fingerprint::fingerprint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The method of what a script makes, which alone knows it.
+pub const SCRIPT: &str = "script";
+
 /// One request of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {

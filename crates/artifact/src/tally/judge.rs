@@ -3,7 +3,7 @@
 use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
-    Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus,
+    Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
     Validity,
 };
 use unblink_analysis::cross_check::CrossChecked;
@@ -100,6 +100,7 @@ impl Tally {
                 },
                 RunStatus::Running => End::Open,
             },
+            script: self.script(),
             preflight: ending.preflight(),
             setup_failed: ending
                 .setup
@@ -143,6 +144,14 @@ impl Tally {
             arrivals: &self.arrival_processes(),
             client: self.wrong_client(ending),
         })
+    }
+}
+
+impl Tally {
+    /// The script that makes all requests, as the report calls it.
+    fn script(&self) -> Option<&str> {
+        let scripted = self.header.targets.iter().find(|target| target.method == SCRIPT);
+        scripted.map(|target| target.name.as_str())
     }
 }
 

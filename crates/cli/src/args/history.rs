@@ -175,7 +175,7 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub(crate) struct ShowArgs {
-    /// The run's name in `unblink history`, or `latest`
+    /// The run's name in `unblink history`, `latest`, or its folder
     #[arg(value_name = "RUN")]
     pub run: String,
 

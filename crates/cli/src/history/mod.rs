@@ -45,6 +45,19 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8> {
 
 /// `unblink show`.
 pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
+    if let Some(folder) = folder(args) {
+        if args.json {
+            bail!(
+                "{} is a folder, and --json prints an entry of the history: unblink report {} --json prints the run",
+                args.run,
+                args.run
+            );
+        }
+        let places = [("Record", folder.display().to_string())];
+        let document = of_folder(folder)?;
+        output::print_report(&unblink_report::terminal::render_with(&document, &output::style(), &places))?;
+        return Ok(exit::OK);
+    }
     let mut store = existing(&args.store)?;
     let run = store.find(&args.run)?;
     if args.json {
@@ -76,8 +89,21 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
 /// # Errors
 /// There is no such run, or no folder of it any more.
 pub(crate) fn document(args: &ShowArgs) -> Result<RunDocument> {
+    if let Some(folder) = folder(args) {
+        return of_folder(folder);
+    }
     let run = existing(&args.store)?.find(&args.run)?;
     recorded(Path::new(&run.folder), &run).map_err(|why| anyhow!("{why}"))
+}
+
+/// The folder of a run that is named as one. What exists is meant.
+fn folder(args: &ShowArgs) -> Option<&Path> {
+    Some(Path::new(&args.run)).filter(|path| path.is_dir())
+}
+
+fn of_folder(folder: &Path) -> Result<RunDocument> {
+    let (tally, ending) = replay(folder, None, None)?;
+    Ok(tally.document(&ending))
 }
 
 /// The document from the run's folder, or why there is none.

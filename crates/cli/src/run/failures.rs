@@ -7,7 +7,7 @@ use crate::observe::{End, Observer};
 use crate::output;
 use crate::request::version::{Operations, Version};
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, Made, captures, drawn, expected, expected_of_message};
+use crate::shown::{self, Length, Made, captures, drawn, expected, expected_of_message};
 use anyhow::Result;
 use std::collections::HashMap;
 use std::path::Path;
@@ -92,9 +92,9 @@ impl Showing {
         let drawn = drawn(&self.job, arrival, &mut known);
         let sent = Walk::filled(&self.job, MASK.as_bytes()).composed(&self.job, arrival);
         let sent = sent.map(|bytes| match self.other {
-            Some(Version::WebSocket) => shown::message(&bytes, &mut known),
-            Some(Version::Redis | Version::Postgres) => shown::command(&bytes, &known),
-            _ => shown::request(&bytes, &Made::of(&self.job, arrival.operation), &mut known),
+            Some(Version::WebSocket) => shown::message(Length::Begun, &bytes, &mut known),
+            Some(Version::Redis | Version::Postgres) => shown::command(Length::Begun, &bytes, &known),
+            _ => shown::request(Length::Begun, &bytes, &Made::of(&self.job, arrival.operation), &mut known),
         });
         let mut notes = Vec::new();
         let told = answer.as_ref().map(|echo| {
@@ -107,7 +107,7 @@ impl Showing {
                 Some(Version::WebSocket) => &b"message"[..],
                 _ => &echo.head,
             };
-            shown::answer(head, body, echo.body_bytes, &mut known)
+            shown::answer(Length::Begun, head, (body, echo.body_bytes), &mut known)
         });
         let is_message = self.other == Some(Version::WebSocket);
         let mut expected =

@@ -16,7 +16,7 @@ use crate::guard::Guard;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
-use crate::{config, environment, journey, load, precision, retry, script, secrets};
+use crate::{config, environment, journey, load, precision, retry, script, secrets, values_sent};
 use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit, TracePlan};

@@ -16,7 +16,7 @@ use crate::script::Source;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Protocol, SCRIPT, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::{ORIGINS_MAX, SocketUse};
@@ -376,7 +376,7 @@ impl Requests {
         self.idempotent = vec![false];
         for target in &mut self.targets {
             target.name.clone_from(&called);
-            target.method = "script".to_string();
+            target.method = SCRIPT.to_string();
         }
         self.asked = vec![called.clone()];
         self.numbered = vec![called];

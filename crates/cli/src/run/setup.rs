@@ -156,7 +156,8 @@ impl Again {
                 if failed > 0 {
                     let why = last_error.as_deref().unwrap_or_default();
                     output::note(format_args!(
-                        "warning: [[setup]] {name} failed {failed} of {asked} times: {why}"
+                        "warning: [[setup]] {name} failed {failed} of {} times: {why}",
+                        1 + asked
                     ));
                 }
                 // Once before the load, or there would have been none.

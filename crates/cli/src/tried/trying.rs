@@ -5,7 +5,7 @@ use crate::run::Prepared;
 use crate::run::preflight::told_if_slow;
 use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
-use crate::shown::{self, Made, awaited, captures, drawn, expected, expected_of_message};
+use crate::shown::{self, Length, Made, awaited, captures, drawn, expected, expected_of_message};
 use std::time::Duration;
 use unblink_artifact::document::{Protocol, Scheme};
 use unblink_artifact::tried::{TriedMessage, TriedOutcome, TriedRequest};
@@ -222,9 +222,11 @@ impl Trying<'_> {
     /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL and a message of a WebSocket are the body.
     fn shown_request(&mut self, as_text: &[u8], made: &Made) -> TriedMessage {
         match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
-            Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres) => shown::command(as_text, &self.known),
-            Some(Scheme::Ws | Scheme::Wss) => shown::message(as_text, &mut self.known),
-            _ => shown::request(as_text, made, &mut self.known),
+            Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres) => {
+                shown::command(Length::Whole, as_text, &self.known)
+            }
+            Some(Scheme::Ws | Scheme::Wss) => shown::message(Length::Whole, as_text, &mut self.known),
+            _ => shown::request(Length::Whole, as_text, made, &mut self.known),
         }
     }
 
@@ -282,7 +284,8 @@ impl Trying<'_> {
             Some(text) => (text, text.len() as u64),
             None => (&tried.body[..], body_bytes),
         };
-        let answer = (!head.is_empty()).then(|| shown::answer(head, body, body_bytes, &mut self.known));
+        let answer = (!head.is_empty())
+            .then(|| shown::answer(Length::Whole, head, (body, body_bytes), &mut self.known));
         let (outcome, why) = match &tried.result {
             Ok(()) => (TriedOutcome::AsExpected, None),
             Err(PreflightError::Answer { reason, .. }) => (TriedOutcome::Unexpected, Some(reason.clone())),

@@ -140,19 +140,19 @@ enum Time {
     Service(f64),
 }
 
-const OF_OPERATIONS: [Column; 6] = [
+const OF_OPERATIONS: [Column; 7] = [
     ("p50", Time::Response(0.5), Room::Narrow),
     ("p99", Time::Response(0.99), Room::Narrow),
+    ("95\u{a0}%", Time::Interval(0.99), Room::Terminal),
     ("p99.9", Time::Response(0.999), Room::Page),
     ("max", Time::ResponseMax, Room::Narrow),
-    ("service p50", Time::Service(0.5), Room::Terminal),
+    ("service p50", Time::Service(0.5), Room::Page),
     ("service p99", Time::Service(0.99), Room::Narrow),
 ];
 
 /// Of loads and of origins.
-const OF_FEW: [Column; 8] = [
+const OF_FEW: [Column; 7] = [
     ("p50", Time::Response(0.5), Room::Narrow),
-    ("95\u{a0}%", Time::Interval(0.5), Room::Page),
     ("p99", Time::Response(0.99), Room::Narrow),
     ("95\u{a0}%", Time::Interval(0.99), Room::Terminal),
     ("p99.9", Time::Response(0.999), Room::Page),
@@ -197,20 +197,26 @@ impl Rows<'_> {
         self.section(self.accounts, "each arrival ends in one of these", head, rows)
     }
 
-    /// Response and service times of each. Intervals have a column where there are any.
+    /// Response and service times of each. Intervals have a column where there are any; on a page each stands below its value.
     fn times(&self, room: Room) -> Section {
-        let all = |time| self.parts.iter().map(move |part| part.time(time));
-        let is_said =
-            |time| !matches!(time, Time::Interval(_)) || all(time).any(|(_, text)| !text.is_empty());
+        let all = |time| self.parts.iter().map(move |part| part.time(time, room));
+        let is_page = room == Room::Page;
+        let is_said = |time| {
+            !matches!(time, Time::Interval(_)) || (!is_page && all(time).any(|(_, text)| !text.is_empty()))
+        };
         let columns = self.columns.iter().filter(|(_, time, least)| room >= *least && is_said(*time));
         let columns: Vec<&Column> = columns.collect();
         let head = std::iter::once("").chain(columns.iter().map(|(name, ..)| *name)).map(dim).collect();
         let row = |part: &Part<'_>| {
-            let cells = columns.iter().map(|(_, time, _)| part.time(*time));
+            let cells = columns.iter().map(|(_, time, _)| part.time(*time, room));
             std::iter::once(plain(&part.name)).chain(cells).collect()
         };
         let rows = self.parts.iter().map(row).collect();
-        self.section(self.times, "response time, and service time from the send", head, rows)
+        let note = match is_page {
+            true => "response time, and service time from the send, with 95\u{a0}% intervals",
+            false => "response time, and service time from the send",
+        };
+        self.section(self.times, note, head, rows)
     }
 
     fn section(&self, name: &'static str, note: &str, head: Vec<Span>, rows: Vec<Vec<Span>>) -> Section {
@@ -242,14 +248,21 @@ impl Part<'_> {
         Part { name, scheduled, share: None, arrivals, response, service }
     }
 
-    fn time(&self, time: Time) -> Span {
+    fn time(&self, time: Time, room: Room) -> Span {
         let is_service = matches!(time, Time::Service(_));
         let Some(of) = (if is_service { self.service } else { self.response }) else { return dim("–") };
         let paint = if is_service { Paint::Service } else { Paint::Plain };
         match time {
             Time::ResponseMax => (paint, facts::max(of)),
             Time::Interval(q) => dim(facts::quantile(of, q).map(facts::interval).unwrap_or_default()),
-            Time::Response(q) | Time::Service(q) => time_at(of, q, paint),
+            Time::Response(q) | Time::Service(q) => {
+                let (paint, mut text) = time_at(of, q, paint);
+                let interval = facts::quantile(of, q).map(facts::interval).filter(|text| !text.is_empty());
+                if let Some(interval) = interval.filter(|_| room == Room::Page) {
+                    text = format!("{text}\n{interval}");
+                }
+                (paint, text)
+            }
         }
     }
 }
@@ -333,9 +346,11 @@ mod tests {
             let place = |name: &str| times.head.iter().position(|(_, head)| head == name).expect("a column");
             let [p50, p99] = [0.5, 0.99].map(|q| facts::quantile(response, q).expect("a quantile"));
             assert_eq!(row[0].1, load.plan.name.clone().unwrap_or_default());
-            assert_eq!(row[place("p50")].1, facts::marked(p50, false));
-            assert_eq!(row[place("p50") + 1].1, facts::interval(p50));
-            assert_eq!(row[place("p99")].1, facts::marked(p99, false));
+            for (name, quantile) in [("p50", p50), ("p99", p99)] {
+                let (value, interval) = (facts::marked(quantile, false), facts::interval(quantile));
+                let below = if interval.is_empty() { interval } else { format!("\n{interval}") };
+                assert_eq!(row[place(name)].1, format!("{value}{below}"));
+            }
         }
     }
 

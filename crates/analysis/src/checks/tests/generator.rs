@@ -45,7 +45,16 @@ fn generator_late() {
     assert_eq!(late(p99, just_above(LATE_SHARE_DEGRADES)).severity(Code::GeneratorLate), DEGRADES);
     assert_eq!(late(p99, just_below(LATE_SHARE_INVALIDATES)).severity(Code::GeneratorLate), DEGRADES);
     let invalid = late(p99, just_above(LATE_SHARE_INVALIDATES)).finding(Code::GeneratorLate);
-    assert!(invalid.is_some_and(|f| f.severity == Severity::Invalidates && f.message.contains(" at p99,")));
+    let invalid = invalid.expect("a finding");
+    assert!(invalid.severity == Severity::Invalidates && invalid.message.contains(" at p99,"), "{invalid:?}");
+    assert!(invalid.remedy.starts_with("Lower the rate, "), "{invalid:?}");
+    let mut scripted = late(p99, just_above(LATE_SHARE_INVALIDATES));
+    scripted.evidence.script = Some("script slow.lua");
+    let remedy = scripted.finding(Code::GeneratorLate).expect("a finding").remedy;
+    assert!(
+        remedy.starts_with("The script slow.lua runs in") && remedy.contains(", lower the rate, "),
+        "{remedy}"
+    );
 
     let tail = N / 1_000 + 1;
     assert_eq!(late(tail, just_below(LATE_SHARE_INVALIDATES)).severity(Code::GeneratorLate), None);
