@@ -213,13 +213,15 @@ fn the_worked_example() {
     let short = ["-d", "2s", "--warmup", "0s"];
     let planned = Place::new().measure(&[&[plan, &nginx.url()], &short[..]].concat());
     let url = nginx.url();
+    let body = plan.replace("worked.toml", "item.json");
+    let post = format!("20% POST /items/{{{{key}}}} @{body}");
     let requests = [
         "--let",
         "key=uniform(10k)",
         "--request",
         "80% GET /items/{{key}}",
         "--request",
-        "20% POST /items/{{key}}",
+        &post,
         "--expect",
         "status=200",
         "--slo",
