@@ -284,3 +284,22 @@ fn what_can_not_be_drawn_is_said_before_the_run() {
         .call(&["plan", "check", "circle.toml"])
         .refused(&["circle.toml:2", "in a circle: a is drawn from b"]);
 }
+
+/// A journey draws once for all of its requests, and what all requests have in common is drawn, too.
+#[test]
+fn a_simulated_journey_draws_what_a_real_one_draws() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("users.csv", USERS);
+    place.file(
+        "buy.toml",
+        "[load]\nrate = 100\nduration = \"1s\"\nseed = 7\n[world]\nserver = \"service=1ms\"\n[let]\nitem = \"zipf(100)\"\n\
+         user = \"csv(users.csv, shuffled)\"\n[request]\nheader = [\"X-User: {{user.id}}\"]\n[[journeys]]\nname = \"buy\"\n\
+         share = \"50%\"\n[[journeys.steps]]\nurl = \"/items/{{item}}\"\nrepeat = \"2\"\n[[requests]]\nshare = \"50%\"\nurl = \"/\"\n",
+    );
+    let run = place.measure(&["buy.toml", &server.url(), "--no-preflight"]);
+    let said = place.call(&["sim", "buy.toml", "-o", "sim", "--json"]);
+    let simulated: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let sent = &run.document["values_sent"];
+    assert_eq!((&sent[0]["draws"], &sent[1]["draws"]), (&json!(100), &json!(150)), "{sent}");
+    assert_eq!(simulated["values_sent"], *sent);
+}

@@ -18,6 +18,14 @@ pub struct Drawing {
     pub inserted: u64,
 }
 
+/// What was drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Drawn {
+    pub(crate) value: u64,
+    /// Of a key its rank by popularity, from 0, where the law has ranks; of a size the size.
+    pub(crate) place: u64,
+}
+
 /// A stream of random numbers that follows from a seed, the name of a value, and a key. SplitMix64 (Steele, Lea and Flood,
 /// 2014), whose state is a counter: streams of different keys start at places that are far apart with all but certainty.
 #[derive(Clone, Debug)]

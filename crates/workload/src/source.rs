@@ -1,7 +1,7 @@
 //! Where a value comes from: an expression, compiled.
 
 use crate::decimal::decimal;
-use crate::draws::Drawing;
+use crate::draws::{Drawing, Drawn};
 use crate::error::SourceError;
 use crate::expression::arguments::nearest;
 use crate::expression::{Call, Expression, parse};
@@ -39,14 +39,6 @@ pub struct Needs {
     pub inserted: bool,
     /// Of these only what is expected up to the time at which every insert has ended.
     pub ended: bool,
-}
-
-/// What was drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Drawn {
-    pub(crate) value: u64,
-    /// Of a key its rank by popularity, from 0, where the law has ranks; of a size the size.
-    pub(crate) place: u64,
 }
 
 impl Source {

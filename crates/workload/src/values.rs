@@ -3,6 +3,7 @@
 use crate::composition::Composition;
 use crate::date;
 use crate::decimal::decimal;
+use crate::draws::Drawn;
 use crate::draws::{Drawing, Draws};
 use crate::encode::encode;
 use crate::error::ValuesError;
@@ -13,7 +14,6 @@ use crate::inserted::Inserted;
 use crate::kept::Kept;
 use crate::lets::Lets;
 use crate::sent::Sent;
-use crate::source::Drawn;
 use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::mix::{Among, Counted};

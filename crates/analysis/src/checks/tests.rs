@@ -40,8 +40,7 @@ impl World {
             bank.track_mut(Series::Response).record(RESPONSE);
             bank.track_mut(Series::GeneratorLate).record(Nanos::from_micros(5));
         }
-        let measured = Outcomes { due: N, sent: N, ok: N, ..Outcomes::default() };
-        bank.counters.measured = measured;
+        bank.counters.measured = Outcomes { due: N, sent: N, ok: N, ..Outcomes::default() };
         bank.counters.origins[0].attempted = 10;
         bank.counters.origins[0].opened = 10;
         bank.counters.lag.generator_ns = N * 5_000;

@@ -67,10 +67,10 @@ impl Requests {
             For::Run | For::Try | For::Knee if !is_simulated => {
                 Requests::Of(requests::of(plan, &urls, lets)?)
             }
-            For::Sim | For::Knee | For::Compare if !plan.journeys.is_empty() => {
-                Requests::Of(requests::beside_journeys(plan, lets)?)
-            }
             For::Sim => Requests::Of(requests::simulated(plan, lets)?),
+            For::Knee | For::Compare if !plan.journeys.is_empty() => {
+                Requests::Of(requests::simulated(plan, lets)?)
+            }
             _ => Requests::None,
         })
     }
@@ -148,6 +148,12 @@ impl<'a> Overlay<'a> {
                 ([here, there], [setup, setup_there])
             }
         };
+        let mut journeys = journeys;
+        if command == For::Sim {
+            let of_all = requests::of_all(plan)?;
+            let steps = journeys[0].iter_mut().flat_map(|journey| &mut journey.steps);
+            steps.for_each(|step| step.request.parts.fill(&of_all));
+        }
         Ok(Overlay { plan, user, command, heeded, requests, lets: lets.clone(), loads, journeys, setup })
     }
 

@@ -2,7 +2,7 @@
 //! only the former is ever shown.
 
 use super::fields::{CANDIDATE, TARGET};
-use super::file::{PlanFile, Table, Text, values_of};
+use super::file::{Given, PlanFile, Table, Text, values_of};
 use super::lists::REQUESTS;
 use super::value;
 use super::variables::Form;
@@ -17,6 +17,7 @@ use crate::request::version::Version;
 use crate::request::{NOWHERE, Parts, Request, Taking};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
+use clap::{Args, Command};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use unblink_workload::Lets;
@@ -59,49 +60,28 @@ pub(super) fn target_of<'a>(
     }
 }
 
-/// The requests of `plan` that share a simulated load with its journeys.
-pub(super) fn beside_journeys(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
-    at_target(plan, target_of(plan, &[], true)?, None, lets)
+/// What `plan` requests, for a simulation, in which no variable needs a value. Nothing where it lists no requests.
+pub(super) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
+    if !has_lists(plan) {
+        return Ok(Vec::new());
+    }
+    let mut requests = at_target(plan, target_of(plan, &[], true)?, None, lets)?;
+    let of_all = of_all(plan)?;
+    requests.iter_mut().for_each(|request| request.parts.fill(&of_all));
+    Ok(requests)
 }
 
-/// What `plan` requests, for a simulation: names, addresses and shares. Nothing is sent, so that no variable needs a value
-/// and no file is read. None where it lists no requests.
-pub(crate) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
-    let own =
-        |table: &Table, field: &str| values_of(&table.given, field).first().map(|text| text.raw.clone());
-    let of_one = |table: &Table| {
-        let text = &values_of(&table.given, "url")[0];
-        let own_target = plan.value(TARGET).map(|target| (value::stood_in(target), target.raw.clone()));
-        let (base, shown) = own_target.unwrap_or_else(|| (NOWHERE.to_string(), NOWHERE.to_string()));
-        let address = match text.raw.starts_with('/') {
-            true => Address {
-                url: at(&base, &value::stood_in(text)),
-                shown: at(&shown, &text.raw),
-                at: Some(text),
-            },
-            false => Address { url: value::stood_in(text), shown: text.raw.clone(), at: Some(text) },
-        };
-        let (percent, weight) = (own(table, "share"), own(table, "weight"));
-        let share = match percent {
-            Some(share) => Share::percent(&share).map(Some),
-            None => weight.map(|weight| Share::weight(&weight)).transpose(),
-        };
-        let words = values_of(&table.given, "command");
-        let words: Vec<String> = words.iter().map(|word| word.raw.clone()).collect();
-        let method = own(table, "method").or_else(|| plan.value("method").map(|text| text.raw.clone()));
-        Ok(Request {
-            url: address.parsed(plan)?,
-            url_text: address.shown,
-            parts: Parts { method, ..Parts::of_command(&words) },
-            place: Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start))),
-            name: own(table, "name"),
-            share: share.map_err(|message| plan.error(share_of(table), message))?,
-            inserts: false,
-            lets: lets.clone(),
-        })
+/// What all requests have in common. The command line of a simulation knows nothing of it.
+pub(super) fn of_all(plan: &PlanFile) -> Result<Parts> {
+    let command = RequestArgs::augment_args(Command::new("")).no_binary_name(true);
+    let is_part = |given: &&Given| {
+        given.field.section == "request"
+            && command.get_arguments().any(|arg| arg.get_long() == Some(&given.field.name))
     };
-    let requests = errors::all(plan.requests.iter().map(of_one))?;
-    together(plan, requests)
+    let given: Vec<Given> = plan.given.iter().filter(is_part).cloned().collect();
+    let own: RequestArgs = value::read_by(plan, &given, command)?;
+    Parts::read(&own, &mut BodyFiles::default(), |_| String::new())
+        .map_err(|error| plan.pointed(error, &given, |_| false))
 }
 
 /// Where the paths of `plan` are, of the target and of the candidate. One URL stands for the candidate, two stand for both.

@@ -1,20 +1,25 @@
 //! Texts of a plan as flags take them: files beside the plan, `${NAME}` filled in from the environment.
 
 use super::fields::{Field, Kind};
-use super::file::{PlanFile, Table, Text};
+use super::file::{Given, PlanFile, Table, Text};
 use super::holds::Holds;
 use super::lists::{LISTS, List};
 use super::variables::{Form, fill};
 use crate::errors::{self, without_secrets};
 use crate::secrets;
 use anyhow::Result;
-use clap::FromArgMatches;
+use clap::{Command, FromArgMatches};
 use std::ffi::OsString;
 
 /// What `table` of the list of this name says, read by the list's flags; or all that the environment lacks for it.
 pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str) -> Result<T> {
     let list = List::called(list).expect("the list exists");
-    let values = table.given.iter().flat_map(|given| given.values.iter().map(|text| (given.field, text)));
+    read_by(plan, &table.given, list.command().no_binary_name(true))
+}
+
+/// What is `given`, read by the flags of `command`.
+pub(super) fn read_by<T: FromArgMatches>(plan: &PlanFile, given: &[Given], command: Command) -> Result<T> {
+    let values = given.iter().flat_map(|given| given.values.iter().map(|text| (given.field, text)));
     let args = errors::all(values.map(|(field, text)| {
         if field.kind == Kind::Switch {
             return Ok(format!("--{}", field.name).into());
@@ -23,7 +28,7 @@ pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str
         arg.push(of(plan, field, text)?);
         Ok(arg)
     }))?;
-    let matches = list.command().no_binary_name(true).try_get_matches_from(args);
+    let matches = command.try_get_matches_from(args);
     let read = matches.and_then(|matches| T::from_arg_matches(&matches));
     read.map_err(|error| plan.error_of_all(&without_secrets(error).to_string()))
 }

@@ -3,6 +3,7 @@
 mod abort;
 mod asking;
 mod codes;
+mod conditions;
 mod cross_check;
 pub(crate) mod events;
 mod failures;

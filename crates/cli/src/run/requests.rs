@@ -1,6 +1,7 @@
 //! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
 //! as far as it lists them.
 
+use super::conditions::Conditions;
 use super::{redirected, sockets, target_file};
 use crate::args::run::RunArgs;
 use crate::errors::refused;
@@ -22,7 +23,7 @@ use unblink_artifact::names::few;
 use unblink_core::origins::{ORIGINS_MAX, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
-use unblink_workload::answer::{Condition, Expect, Expects, Reader};
+use unblink_workload::answer::{Condition, Expects};
 use unblink_workload::{Composition, Lets, Values};
 
 /// Targets that a document lists; it counts the others.
@@ -229,37 +230,6 @@ impl Gathering {
     }
 }
 
-/// Conditions on the answers to requests, most of which have the same.
-#[derive(Default)]
-struct Conditions {
-    distinct: Vec<(Arc<[Condition]>, Taking, Option<Reader>)>,
-    /// By request.
-    of: Vec<u32>,
-}
-
-impl Conditions {
-    fn add(&mut self, of_one: &Arc<[Condition]>, taking: &Taking, reader: Option<Reader>) {
-        let place = self.place_of(of_one, taking, reader);
-        self.of.push(place);
-    }
-
-    /// Those of the request with this number are others.
-    fn replace(&mut self, number: usize, of_one: &Arc<[Condition]>, taking: &Taking) {
-        self.of[number] = self.place_of(of_one, taking, None);
-    }
-
-    fn place_of(&mut self, of_one: &Arc<[Condition]>, taking: &Taking, reader: Option<Reader>) -> u32 {
-        let is_it = |(known, taken, reads): &(Arc<[Condition]>, Taking, Option<Reader>)| {
-            (Arc::ptr_eq(known, of_one) || known == of_one) && taken == taking && *reads == reader
-        };
-        let known = self.distinct.iter().position(is_it);
-        known.unwrap_or_else(|| {
-            self.distinct.push((of_one.clone(), taking.clone(), reader));
-            self.distinct.len() - 1
-        }) as u32
-    }
-}
-
 /// Requests that only what is masked tells apart have names that tell them apart, too.
 #[derive(Default)]
 struct Names {
@@ -384,16 +354,7 @@ impl Requests {
 
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
-        let distinct = self.expects.distinct.iter().map(
-            |(conditions, Taking { captures, until, redirects, .. }, reader)| Expect {
-                reader: reader.clone(),
-                captures: captures.clone(),
-                redirects: redirects.clone(),
-                until: (!until.is_empty()).then(|| Expect::new(until).into()),
-                ..Expect::new(conditions)
-            },
-        );
-        Expects::new(distinct.collect(), self.expects.of.clone())
+        self.expects.of_each()
     }
 
     /// What differs from one arrival to the next; asked for once.

@@ -32,14 +32,12 @@ fn beside(of: &ValueSent) -> Vec<Vec<Span>> {
         };
         vec![plain(name), plain(format::percent(keys.by_law)), plain(format::percent(keys.sent))]
     });
-    let figures: [(&str, fn(&SizeFigures) -> u64); 3] =
-        [("mean", |of| of.mean.round() as u64), ("p50", |of| of.p50), ("p99", |of| of.p99)];
     let size = of.size.iter().flat_map(|size| {
-        let row = |(name, figure): (&str, fn(&SizeFigures) -> u64)| {
-            let [law, sent] = [&size.by_law, &size.sent].map(|of| plain(format::count(figure(of))));
-            vec![plain(format!("{}: {name}", of.name)), law, sent]
-        };
-        figures.map(row)
+        let figures =
+            |of: &SizeFigures| [of.mean.round() as u64, of.p50, of.p99].map(|n| plain(format::count(n)));
+        let names = ["mean", "p50", "p99"].map(|name| plain(format!("{}: {name}", of.name)));
+        let rows = names.into_iter().zip(figures(&size.by_law)).zip(figures(&size.sent));
+        rows.map(|((name, law), sent)| vec![name, law, sent])
     });
     popularity.chain(size).collect()
 }

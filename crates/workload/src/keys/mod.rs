@@ -6,12 +6,12 @@ mod zipf;
 use unblink_core::random::mixed;
 use unblink_core::shuffle::Shuffle;
 
+use crate::draws::Drawn;
 use crate::draws::{Drawing, Draws};
 use crate::error::SourceError;
 use crate::expression::Call;
 use crate::expression::arguments::Arguments;
 use crate::expression::number::grouped;
-use crate::source::Drawn;
 use zipf::{EXPONENT_MAX, KEYS_MAX, Zipf};
 
 /// Keeps the permutation of a value's keys apart from its draws.
