@@ -15,7 +15,6 @@ use crate::args::steady::Warmup;
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::observe::{Observed, Observer};
-use crate::request::version::HttpArg;
 use crate::scenario::{self, Scenario};
 use crate::value::{Connections, Shape};
 use crate::values_sent::{self, Laws};
@@ -40,7 +39,6 @@ use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
-use unblink_wire::http2;
 use unblink_workload::Values;
 use words::one_space;
 
@@ -69,7 +67,7 @@ pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
 /// What `args` ask for, checked.
 fn simulation(args: &SimArgs) -> Result<Simulation> {
     let mut described = Described::new(&args.world)?;
-    described.world.room = room(args)?;
+    described.world.room = server::room(args)?;
     let asked = Asked::of(args)?;
     let load = precision::lasting(&args.precision, &args.load)?;
     let mut simulation = described.simulation(&described.load(&load), &args.client, &asked)?;
@@ -440,14 +438,4 @@ impl Simulation {
         let ending = ending.with_followed(tally.totals());
         (tally, ending)
     }
-}
-
-/// What a simulated connection takes at once.
-fn room(args: &SimArgs) -> Result<Room> {
-    let is_two = args.http == HttpArg::Two;
-    if args.streams.is_some() && !is_two {
-        refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
-    }
-    let places = args.streams.unwrap_or(http2::STREAMS);
-    Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }

@@ -1,13 +1,17 @@
 //! `--server`, `--network` and `--generator` in words.
 
 use super::words::{Word, split, wrong};
-use crate::errors::refused_value;
+use crate::args::sim::SimArgs;
+use crate::errors::{refuse, refused_value};
+use crate::request::version::HttpArg;
 use crate::value;
 use anyhow::{Result, bail};
+use unblink_core::dispatch::Room;
 use unblink_core::sim::{
     Crowding, EventSpec, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,
 };
 use unblink_core::time::Nanos;
+use unblink_wire::http2;
 
 const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, events=N, gap=TIME, pause=…, slow=TIME/N, order=connection, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
                      reset=1/N, error=1/N (see unblink sim --help)";
@@ -244,6 +248,16 @@ pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
         }
     }
     Ok(generator)
+}
+
+/// What a simulated connection takes at once.
+pub(super) fn room(args: &SimArgs) -> Result<Room> {
+    let is_two = args.http == HttpArg::Two;
+    if args.streams.is_some() && !is_two {
+        refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
+    }
+    let places = args.streams.unwrap_or(http2::STREAMS);
+    Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }
 
 #[cfg(test)]
