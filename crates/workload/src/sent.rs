@@ -1,13 +1,13 @@
 //! What was drawn for the requests that were sent: how often, and by how popular or how large.
 
 /// Places of counts from one power of two to the next.
-const EACH: u64 = 8;
+const EACH: u64 = 64;
 const EACH_BITS: u32 = EACH.ilog2();
 /// Every number has one of so many.
 const BINS: usize = bin_of(u64::MAX) + 1;
 
-/// Counts of draws of one value. A draw has a place: of keys its rank by popularity, from 0; of sizes the size. Places up to 16
-/// are counted each for itself, larger ones in bins whose ends lie an eighth apart at the most.
+/// Counts of draws of one value. A draw has a place: of keys its rank by popularity, from 0; of sizes the size. Places up to 128
+/// are counted each for itself, larger ones in bins whose ends lie 1/64 apart at the most.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sent {
     bins: Box<[u64]>,
@@ -90,9 +90,9 @@ mod tests {
         for bin in 1..BINS {
             let start = start_of(bin);
             assert_eq!((bin_of(start), bin_of(start - 1)), (bin, bin - 1), "{start}");
-            assert!(start <= 16 || start - start_of(bin - 1) <= start / 8, "{start}");
+            assert!(start <= 128 || start - start_of(bin - 1) <= start / 64, "{start}");
         }
-        assert_eq!((Sent::end_near(1), Sent::end_near(16), Sent::end_near(10_000)), (1, 16, 9_216));
+        assert_eq!((Sent::end_near(1), Sent::end_near(128), Sent::end_near(10_000)), (1, 128, 9_984));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub struct SizeSent {
     pub sent: SizeFigures,
 }
 
-/// Of some sizes; quantiles to an eighth.
+/// Of some sizes. A quantile is the lower end of a bin that is at most 1/64 of it wide.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeFigures {
     /// The mean.
