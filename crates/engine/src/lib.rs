@@ -17,6 +17,7 @@ pub mod failed;
 mod gate;
 pub mod job;
 pub mod limits;
+pub mod mirror;
 mod pace;
 pub mod pacing;
 pub mod preflight;

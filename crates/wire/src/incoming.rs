@@ -78,11 +78,6 @@ impl Requests {
         }
     }
 
-    /// Nothing of a request has come yet, so that the connection may end here.
-    pub fn is_between(&self) -> bool {
-        matches!(self.state, State::Head) && self.head.is_empty()
-    }
-
     /// Bytes that are held of a request which is not whole.
     pub fn held(&self) -> usize {
         self.head.len() + if let State::Begun(body) = &self.state { body.kept.len() } else { 0 }
