@@ -159,7 +159,7 @@ pub struct AskerFigures {
 pub struct Mirroring {
     controls: Arc<Controls>,
     sink: JoinHandle<SinkFigures>,
-    asker: JoinHandle<AskerFigures>,
+    asker: JoinHandle<io::Result<AskerFigures>>,
 }
 
 /// Begins to mirror.
@@ -170,10 +170,15 @@ pub fn start(mirror: Mirror, books: Arc<dyn Books>) -> io::Result<Mirroring> {
     let clock = Clock::start();
     let controls = Arc::new(Controls::new(clock, 2)?);
     let queue = Arc::new(Queue::new(mirror.bounds.pairs, mirror.bounds.bytes));
-    let asker = asker::Asker::new(&mirror, clock, controls.clone(), queue.clone(), books.clone())?;
-    let sink = sink::Sink::new(mirror, clock, controls.clone(), queue, books)?;
+    let mirror = Arc::new(mirror);
+    let sink = sink::Sink::new(mirror.clone(), clock, controls.clone(), queue.clone(), books.clone())?;
     let named = |name: &str| std::thread::Builder::new().name(name.into());
-    let asker = named("asker").spawn(move || asker.run())?;
+    let ends = controls.clone();
+    let asker = named("asker").spawn(move || {
+        let asker = asker::Asker::new(&mirror, clock, ends.clone(), queue, books);
+        // Without it there is nothing to take requests for.
+        asker.map(asker::Asker::run).inspect_err(|_| ends.abort())
+    })?;
     let sink = match named("sink").spawn(move || sink.run()) {
         Ok(sink) => sink,
         Err(error) => {
@@ -197,10 +202,13 @@ impl Mirroring {
     }
 
     /// Waits for the end.
-    pub fn join(self) -> (SinkFigures, AskerFigures) {
+    ///
+    /// # Errors
+    /// What the system lacked for asking.
+    pub fn join(self) -> io::Result<(SinkFigures, AskerFigures)> {
         // A panic goes on in whoever waits.
         let sink = self.sink.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let asker = self.asker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (sink, asker)
+        Ok((sink, asker?))
     }
 }

@@ -31,7 +31,7 @@ const LISTENER: u64 = u64::MAX;
 const CONTROLS: u64 = u64::MAX - 1;
 
 pub(super) struct Sink {
-    mirror: Mirror,
+    mirror: Arc<Mirror>,
     clock: Clock,
     controls: Arc<Controls>,
     queue: Arc<Queue>,
@@ -49,7 +49,7 @@ pub(super) struct Sink {
 
 impl Sink {
     pub(super) fn new(
-        mirror: Mirror,
+        mirror: Arc<Mirror>,
         clock: Clock,
         controls: Arc<Controls>,
         queue: Arc<Queue>,
