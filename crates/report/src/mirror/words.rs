@@ -127,7 +127,7 @@ fn of_bodies(bodies: &MirrorBodies) -> Vec<(String, String)> {
         (bodies.candidate_differs, "differ at the candidate alone"),
         (bodies.noise_differs, "differ by themselves"),
     ]
-    .map(|(n, what)| (format::count(n), what.to_string()))
+    .map(|(n, what)| (what.to_string(), format::count(n)))
     .into()
 }
 
