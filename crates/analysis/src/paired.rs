@@ -118,7 +118,10 @@ impl Pairs {
         let high = nearest_rank(q, self.count());
         let low = high.checked_sub(self.left_out).filter(|&rank| rank > 0)?;
         let at = |bins: &Bins, rank| bins.at(rank).map(value);
-        let (first, second) = ((at(&self.first, low)?, at(&self.first, high)?), (at(&self.second, low)?, at(&self.second, high)?));
+        let (first, second) = (
+            (at(&self.first, low)?, at(&self.first, high)?),
+            (at(&self.second, low)?, at(&self.second, high)?),
+        );
         let over = |a: i64, b: i64| a.max(1) as f64 / b.max(1) as f64;
         Some(Extremes {
             low_ns: second.0 - first.1,
@@ -202,7 +205,8 @@ impl Over {
             let all = all.filter(|all| !all.is_empty()).zip(known);
             let between_ns = all.as_ref().map(|(all, own)| {
                 let ends = |of: fn(&Extremes) -> i64| all.iter().map(|one| of(one) as f64).collect();
-                let (low, high) = between(ends(|e| e.low_ns), ends(|e| e.high_ns), (own.low_ns as f64, own.high_ns as f64));
+                let (low, high) =
+                    between(ends(|e| e.low_ns), ends(|e| e.high_ns), (own.low_ns as f64, own.high_ns as f64));
                 (low.floor() as i64, high.ceil() as i64)
             });
             let change = all.map(|(all, own)| {
@@ -235,14 +239,20 @@ impl Over {
             return Vec::new();
         }
         let blocks: Vec<Pairs> = (0..n)
-            .map(|i| joined(&self.stretches[i * self.stretches.len() / n..(i + 1) * self.stretches.len() / n]))
+            .map(|i| {
+                joined(&self.stretches[i * self.stretches.len() / n..(i + 1) * self.stretches.len() / n])
+            })
             .collect();
         let mut random = Random::new(SEED, 0);
         let draw = |_| {
             let mut times = vec![0; n];
             (0..n).for_each(|_| times[random.below(n as u64) as usize] += 1);
             let mut drawn = Pairs::default();
-            blocks.iter().zip(times).filter(|(_, times)| *times > 0).for_each(|(block, times)| drawn.join_times(block, times));
+            blocks
+                .iter()
+                .zip(times)
+                .filter(|(_, times)| *times > 0)
+                .for_each(|(block, times)| drawn.join_times(block, times));
             drawn
         };
         (0..DRAWS).map(draw).collect()

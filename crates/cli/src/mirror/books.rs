@@ -107,7 +107,8 @@ impl Book {
         let [baseline, candidate, noise] = pair.sides;
         let statuses = format!("{}/{}", status(baseline), status(candidate));
         if let Some(operation) = self.operations.get_mut(pair.operation as usize) {
-            let is_full = operation.statuses.len() >= STATUSES_MAX && !operation.statuses.contains_key(&statuses);
+            let is_full =
+                operation.statuses.len() >= STATUSES_MAX && !operation.statuses.contains_key(&statuses);
             let statuses = if is_full { OTHERS.to_string() } else { statuses };
             *operation.statuses.entry(statuses).or_default() += 1;
         }
@@ -228,7 +229,11 @@ fn status(side: Side) -> String {
 fn compared(sides: &[Side; 3], other: usize) -> Result<(u64, u64), &'static str> {
     match (sides[BASELINE], sides[other]) {
         (Side::Answered { status: a, took: first, .. }, Side::Answered { status: b, took: second, .. }) => {
-            if a == b || is_ok(a) && is_ok(b) { Ok((first.0, second.0)) } else { Err("statuses_differ") }
+            if a == b || is_ok(a) && is_ok(b) {
+                Ok((first.0, second.0))
+            } else {
+                Err("statuses_differ")
+            }
         }
         (Side::Failed(_), _) => Err("baseline_failed"),
         (Side::TimedOut, _) => Err("baseline_timed_out"),
@@ -270,13 +275,22 @@ mod tests {
             let after = cause.and_then(|cause| ledger.book().censored.get(cause).copied()).unwrap_or(0);
             assert_eq!(after - before, u64::from(cause.is_some()), "{pair:?}");
         }
-        let all = [NotCopied::QueueFull, NotCopied::BytesFull, NotCopied::Mutating, NotCopied::BodyTooLarge, NotCopied::Upgrade];
+        let all = [
+            NotCopied::QueueFull,
+            NotCopied::BytesFull,
+            NotCopied::Mutating,
+            NotCopied::BodyTooLarge,
+            NotCopied::Upgrade,
+        ];
         all.into_iter().for_each(|why| ledger.not_copied(Some(operation), why));
         ledger.not_copied(None, NotCopied::Unreadable);
         let mut book = ledger.book();
         book.close_interval();
         let account = book.account(14);
-        assert_eq!(account.offered, account.compared + account.left_out() + account.skipped.values().sum::<u64>());
+        assert_eq!(
+            account.offered,
+            account.compared + account.left_out() + account.skipped.values().sum::<u64>()
+        );
         assert_eq!((account.compared, account.left_out()), (2, 8));
         assert_eq!(book.fails, (1, 3));
         let bodies = book.bodies().expect("there is a twin");
@@ -288,15 +302,21 @@ mod tests {
     #[test]
     fn operations_and_statuses_are_bounded() {
         let ledger = Ledger::new(false);
-        let numbers: Vec<u32> =
-            (0..300u32).map(|n| ledger.operation("GET", format!("/{}", "ab".repeat(n as usize % 3 + 1)).as_bytes()).max(n)).collect();
+        let numbers: Vec<u32> = (0..300u32)
+            .map(|n| {
+                ledger.operation("GET", format!("/{}", "ab".repeat(n as usize % 3 + 1)).as_bytes()).max(n)
+            })
+            .collect();
         assert_eq!(numbers.len(), 300);
         for n in 0..300 {
             ledger.book().number(format!("GET /{n}"));
         }
         assert!(ledger.book().operations.len() <= OPERATIONS_MAX + 1);
         for n in 100..600 {
-            ledger.ended(&Pair { operation: 0, sides: [answered(200, 1, 1), answered(n, 1, 1), Side::Nothing] });
+            ledger.ended(&Pair {
+                operation: 0,
+                sides: [answered(200, 1, 1), answered(n, 1, 1), Side::Nothing],
+            });
         }
         assert!(ledger.book().operations[0].statuses.len() <= STATUSES_MAX + 1);
     }

@@ -83,7 +83,11 @@ fn prepare(args: &MirrorArgs, limits: &limits::Limits) -> Result<(Mirror, Vec<St
     });
     let headers: Vec<(String, String)> = headers.collect::<Result<_>>()?;
     let guard = Guard::read()?;
-    let all = [("baseline", Some(&args.baseline)), ("candidate", Some(&args.candidate)), ("noise", args.noise.as_ref())];
+    let all = [
+        ("baseline", Some(&args.baseline)),
+        ("candidate", Some(&args.candidate)),
+        ("noise", args.noise.as_ref()),
+    ];
     let mut terms = Terms::default();
     let mut targets = Vec::new();
     for (flag, url) in all {
@@ -96,7 +100,8 @@ fn prepare(args: &MirrorArgs, limits: &limits::Limits) -> Result<(Mirror, Vec<St
     terms.check_end(args.length.unwrap_or(Nanos(u64::MAX))).context("--for")?;
     let each = (limits.connections(2) / (targets.len() as u64 + 1)).max(1);
     let connections = u32::try_from(each).unwrap_or(u32::MAX).min(args.connections).min(1 << 20);
-    let listener = TcpListener::bind(args.listen).with_context(|| format!("can't listen on {}", args.listen))?;
+    let listener =
+        TcpListener::bind(args.listen).with_context(|| format!("can't listen on {}", args.listen))?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mirror = Mirror {
         listener,
@@ -149,12 +154,17 @@ struct Head {
     limits: limits::Limits,
 }
 
-fn document(args: &MirrorArgs, head: Head, book: &Book, offered: u64, asker: &AskerFigures) -> MirrorDocument {
+fn document(
+    args: &MirrorArgs,
+    head: Head,
+    book: &Book,
+    offered: u64,
+    asker: &AskerFigures,
+) -> MirrorDocument {
     let lines = book.over.lines(&QUANTILES);
     let noise = book.has_noise.then(|| book.over_twins.lines(&QUANTILES));
-    let handed_over = |track: &Track<u64>| {
-        Survival::known(track).quantile(0.99).map_or(0, |value| value.value_ns)
-    };
+    let handed_over =
+        |track: &Track<u64>| Survival::known(track).quantile(0.99).map_or(0, |value| value.value_ns);
     let mut shown = head.shown.into_iter();
     let mut next = || shown.next().unwrap_or_default();
     let (baseline, candidate) = (next(), next());
@@ -194,7 +204,16 @@ fn quantile(line: &Line) -> MirrorQuantile {
     let (low_ns, high_ns) = line.between_ns.unzip();
     let (change_low, change_high) = line.change.unzip();
     let difference_ns = line.sides_ns.map(|(baseline, candidate)| candidate as i64 - baseline as i64);
-    MirrorQuantile { q: line.q, baseline_ns, candidate_ns, difference_ns, low_ns, high_ns, change_low, change_high }
+    MirrorQuantile {
+        q: line.q,
+        baseline_ns,
+        candidate_ns,
+        difference_ns,
+        low_ns,
+        high_ns,
+        change_low,
+        change_high,
+    }
 }
 
 /// Failures come first: they need no percentile. Slower is only who surely is, by more than the baseline's twin may be.

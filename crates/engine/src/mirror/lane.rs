@@ -123,7 +123,9 @@ impl Lane {
             let Some(slot) = self.free.pop() else { break };
             let source = self.per_source.map_or(0, |per_source| slot as u32 / per_source.max(1));
             let address = self.addresses.next(now);
-            if let Err(kind) = self.connect(job, epoll, slot, Attempt { address, source, tried: 0, began: now }) {
+            if let Err(kind) =
+                self.connect(job, epoll, slot, Attempt { address, source, tried: 0, began: now })
+            {
                 self.free.push(slot);
                 failed.extend(self.failed(kind, now));
             }

@@ -107,7 +107,10 @@ mod tests {
         assert_eq!((pair.operation, pair.sides[0], pair.sides[1]), (2, answered, Side::TimedOut));
         // Behind one that goes on its place stays, and nothing comes of it any more.
         assert!(open.end(second, 1, answered).is_none() && open.awaited(second, 1).is_none());
-        assert_eq!((open.count(), open.oldest().map(|(id, begun)| (id, begun.began))), (1, Some((first, Instant(10)))));
+        assert_eq!(
+            (open.count(), open.oldest().map(|(id, begun)| (id, begun.began))),
+            (1, Some((first, Instant(10))))
+        );
         open.end(first, 1, answered);
         assert!(open.end(first, 0, answered).is_some());
         assert!(open.oldest().is_none() && open.count() == 0);

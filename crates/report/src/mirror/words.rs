@@ -19,9 +19,11 @@ pub(super) fn answer(doc: &MirrorDocument) -> (Tone, &'static str, String) {
             "NOT SLOWER",
             format!("The candidate's {q} is not higher by {} or more.", format::percent(doc.min_effect)),
         ),
-        MirrorVerdict::Unknown => {
-            (Tone::Doubt, "NO VERDICT", format!("These pairs can't tell whether the candidate's {q} is higher."))
-        }
+        MirrorVerdict::Unknown => (
+            Tone::Doubt,
+            "NO VERDICT",
+            format!("These pairs can't tell whether the candidate's {q} is higher."),
+        ),
     }
 }
 
@@ -38,13 +40,15 @@ pub(super) fn about(doc: &MirrorDocument) -> String {
 }
 
 pub(super) fn sections(doc: &MirrorDocument) -> Vec<Section> {
-    let mut sections = vec![times("Response time", "from the moment both were asked", &doc.quantiles, "candidate")];
+    let mut sections =
+        vec![times("Response time", "from the moment both were asked", &doc.quantiles, "candidate")];
     if let Some(median) = &doc.pair_median {
         let ends = match (median.low_ns, median.high_ns) {
             (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
             _ => String::new(),
         };
-        let line = format!("Within a pair the candidate takes {}{ends} at the median.", signed(median.value_ns));
+        let line =
+            format!("Within a pair the candidate takes {}{ends} at the median.", signed(median.value_ns));
         sections[0].blocks.push(Block::Line(Paint::Plain, line));
     }
     if let Some(noise) = &doc.noise_quantiles {
@@ -52,7 +56,11 @@ pub(super) fn sections(doc: &MirrorDocument) -> Vec<Section> {
     }
     sections.push(account(doc));
     if let Some(bodies) = &doc.bodies {
-        sections.push(section("Bodies", "of answers with one status, by digest", vec![Block::Counts(of_bodies(bodies))]));
+        sections.push(section(
+            "Bodies",
+            "of answers with one status, by digest",
+            vec![Block::Counts(of_bodies(bodies))],
+        ));
     }
     sections.push(operations(doc));
     sections
@@ -64,7 +72,9 @@ fn section(name: &'static str, note: &str, blocks: Vec<Block>) -> Section {
 
 fn times(name: &'static str, note: &str, quantiles: &[MirrorQuantile], second: &'static str) -> Section {
     let row = |of: &MirrorQuantile| {
-        let ends = |low: Option<String>, high: Option<String>| low.zip(high).map(|(low, high)| format!("{low} to {high}"));
+        let ends = |low: Option<String>, high: Option<String>| {
+            low.zip(high).map(|(low, high)| format!("{low} to {high}"))
+        };
         vec![
             plain(format::quantile_label(of.q)),
             time(of.baseline_ns),
@@ -74,8 +84,14 @@ fn times(name: &'static str, note: &str, quantiles: &[MirrorQuantile], second: &
             dim(ends(of.change_low.map(change), of.change_high.map(change)).unwrap_or_else(|| "–".into())),
         ]
     };
-    let columns =
-        [left(""), right("baseline"), right(second), right("difference"), right("95 %"), right("relative, 95 %")];
+    let columns = [
+        left(""),
+        right("baseline"),
+        right(second),
+        right("difference"),
+        right("95 %"),
+        right("relative, 95 %"),
+    ];
     section(name, note, vec![Block::Table(Table::new(columns, quantiles.iter().map(row).collect()))])
 }
 
@@ -83,7 +99,12 @@ fn account(doc: &MirrorDocument) -> Section {
     let account = &doc.account;
     let mut rows = vec![row("compared", account.compared, Paint::Good)];
     rows.extend(account.censored.iter().map(|(cause, n)| row(&words(cause), *n, Paint::Finding)));
-    rows.extend(account.skipped.iter().map(|(cause, n)| row(&format!("not mirrored: {}", words(cause)), *n, Paint::Dim)));
+    rows.extend(
+        account
+            .skipped
+            .iter()
+            .map(|(cause, n)| row(&format!("not mirrored: {}", words(cause)), *n, Paint::Dim)),
+    );
     rows.push(row("offered", account.offered, Paint::Bold));
     let mut blocks = vec![Block::Table(Table::new([left(""), right("requests")], rows))];
     let (left_out, all) = (account.left_out(), account.left_out() + account.compared);
