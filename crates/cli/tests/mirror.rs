@@ -221,7 +221,7 @@ fn a_candidate_that_stands_still_keeps_nobody_waiting_and_its_share_is_right() {
     let said = place.call(&run);
     let run: Value = serde_json::from_str(&said.stdout).expect("JSON");
     // Production has lost none.
-    assert_eq!(run["account"]["ok"].as_u64(), Some(500), "{}", run["account"]);
+    assert_eq!(run["arrivals"]["ok"].as_u64(), Some(500), "{}", run["arrivals"]);
     mirror.started.signal(Signal::INT);
     // The second does not wait for a minute.
     std::thread::sleep(Duration::from_millis(300));

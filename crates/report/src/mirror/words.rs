@@ -47,8 +47,10 @@ pub(super) fn sections(doc: &MirrorDocument) -> Vec<Section> {
             (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
             _ => String::new(),
         };
-        let line =
-            format!("Within a pair the candidate takes {}{ends} at the median.", signed(median.value_ns));
+        let line = format!(
+            "Within a compared pair the candidate takes {}{ends} at the median.",
+            signed(median.value_ns)
+        );
         sections[0].blocks.push(Block::Line(Paint::Plain, line));
     }
     if let Some(noise) = &doc.noise_quantiles {
