@@ -96,8 +96,8 @@ impl Asker {
             if let Some(at) = self.controls.stop_at().filter(|&at| now > at) {
                 // The sink hears of it at the same time, and may be in the middle of a turn.
                 let end = *ends_at.get_or_insert(at + self.timeout + TICK);
-                let is_empty = self.queue.open() == 0 && now > at + TICK;
-                if is_empty || now > end || self.controls.is_aborted() {
+                let is_over = self.queue.open() == 0 || self.controls.is_aborted();
+                if is_over && now > at + TICK || now > end {
                     break;
                 }
             }
