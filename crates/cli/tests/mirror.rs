@@ -175,7 +175,7 @@ fn copies_that_nginx_makes_are_compared_and_secrets_are_kept_nowhere() {
     let noise = ["--noise", origin(&labs[2]), "-H", "X-Mirror: 1"];
     let mirror = Mirror::start(&place, origin(&labs[0]), origin(&labs[1]), &noise);
     let nginx = Nginx::start(labs[3].url.trim_start_matches("http://").trim_end_matches('/'), mirror.port);
-    let url = format!("http://127.0.0.1:{}/items/4711?token=geheim", nginx.port);
+    let url = format!("http://127.0.0.1:{}/items/90471147114709?token=geheim", nginx.port);
     let run = [
         "run",
         &url,
@@ -203,7 +203,7 @@ fn copies_that_nginx_makes_are_compared_and_secrets_are_kept_nowhere() {
     assert_eq!(operation["statuses"]["200/200"].as_u64(), Some(400));
     for file in ["m/mirror.json", "m/report.html"] {
         let text = place.text(file);
-        assert!(!text.contains("geheim") && !text.contains("4711"), "{file}");
+        assert!(!text.contains("geheim") && !text.contains("90471147114709"), "{file}");
     }
 }
 
