@@ -128,7 +128,7 @@ impl Sink {
 
     /// Listens, or leaves connections waiting where the system lacks what they need.
     fn hear(&mut self, hears: bool) {
-        if self.is_deaf == !hears {
+        if self.is_deaf != hears {
             return;
         }
         self.is_deaf = !hears;
