@@ -26,3 +26,4 @@ pub mod simulated;
 pub mod tally;
 pub mod trace;
 pub mod tried;
+pub mod ycsb;
