@@ -1,8 +1,9 @@
 //! The thread that sends copies to the targets, and reads their answers.
 
 use super::digested::{Digested, Settings};
-use super::lane::{Doing, Lane, Place};
+use super::lane::{Doing, Lane};
 use super::open::{Open, PairId};
+use super::place::Place;
 use super::queue::{Outgoing, Queue};
 use super::{AskerFigures, Books, Mirror, OF_ASKER, Side};
 use crate::clock::Clock;
@@ -165,7 +166,8 @@ impl Asker {
 
     fn send(&mut self, place: Place, id: PairId, was_sent: bool) {
         let flight = flight(place);
-        let Some(begun) = self.open.awaited(id, place.lane) else { return };
+        let Some(begun) = self.open.awaited_mut(id, place.lane) else { return };
+        begun.asked_on[place.lane] = Some(place);
         let mut copy = Filled { bytes: &begun.request.bytes, whole: begun.request.whole };
         let is_safe = begun.request.is_safe;
         let Some((conn, doing)) = self.lanes[place.lane].conn(place) else { return };
@@ -271,12 +273,11 @@ impl Asker {
                 return;
             }
             for lane in 0..self.lanes.len() {
-                if self.open.awaited(id, lane).is_some() {
-                    if let Some(place) = self.lanes[lane].asking(id) {
-                        self.lanes[lane].close(place, CloseKind::Abort);
-                    }
-                    self.end(id, lane, Side::TimedOut);
+                let Some(begun) = self.open.awaited(id, lane) else { continue };
+                if let Some(place) = begun.asked_on[lane].filter(|&place| self.lanes[lane].asks(place, id)) {
+                    self.lanes[lane].close(place, CloseKind::Abort);
                 }
+                self.end(id, lane, Side::TimedOut);
             }
         }
     }

@@ -10,6 +10,7 @@ mod client;
 mod digested;
 mod lane;
 mod open;
+mod place;
 mod queue;
 mod sink;
 

@@ -1,7 +1,8 @@
 //! Pairs under way: what each still waits for, and until when.
 
+use super::place::Place;
 use super::queue::Outgoing;
-use super::{Pair, Side};
+use super::{Pair, Side, TARGETS_MAX};
 use std::collections::VecDeque;
 use unblink_core::time::Instant;
 
@@ -9,9 +10,10 @@ use unblink_core::time::Instant;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PairId(u64);
 
-/// Pairs in the order in which they began. One that has ended keeps its place until those before it have ended, too.
+/// Pairs in the order in which they began. One that has ended keeps its place until those before it have ended, too: a
+/// pointer's, so that one pair which takes long makes no others heavy.
 pub(super) struct Open {
-    pairs: VecDeque<Option<Begun>>,
+    pairs: VecDeque<Option<Box<Begun>>>,
     /// The name of the first place.
     first: u64,
     targets: usize,
@@ -24,6 +26,8 @@ pub(super) struct Begun {
     pub(super) request: Outgoing,
     /// The clock of every side starts here.
     pub(super) began: Instant,
+    /// The connection that each side was last asked on.
+    pub(super) asked_on: [Option<Place>; TARGETS_MAX],
     pair: Pair,
     /// Sides of which nothing is known yet.
     left: usize,
@@ -37,7 +41,8 @@ impl Open {
     /// Begins a pair, not before those that began before.
     pub(super) fn begin(&mut self, request: Outgoing, began: Instant) -> PairId {
         let pair = Pair { operation: request.operation, sides: Default::default() };
-        self.pairs.push_back(Some(Begun { request, began, pair, left: self.targets }));
+        let begun = Begun { request, began, asked_on: Default::default(), pair, left: self.targets };
+        self.pairs.push_back(Some(Box::new(begun)));
         self.count += 1;
         PairId(self.first + self.pairs.len() as u64 - 1)
     }
@@ -47,13 +52,18 @@ impl Open {
         self.count
     }
 
-    fn place(&mut self, id: PairId) -> Option<&mut Option<Begun>> {
+    fn place(&mut self, id: PairId) -> Option<&mut Option<Box<Begun>>> {
         self.pairs.get_mut(usize::try_from(id.0.checked_sub(self.first)?).ok()?)
     }
 
     /// The pair, while this side of it has no end.
     pub(super) fn awaited(&mut self, id: PairId, target: usize) -> Option<&Begun> {
-        let begun = self.place(id)?.as_ref()?;
+        self.awaited_mut(id, target).map(|begun| &*begun)
+    }
+
+    /// The same, to note something of it.
+    pub(super) fn awaited_mut(&mut self, id: PairId, target: usize) -> Option<&mut Begun> {
+        let begun = self.place(id)?.as_mut()?;
         (begun.pair.sides[target] == Side::Nothing).then_some(begun)
     }
 
@@ -69,7 +79,7 @@ impl Open {
         if begun.left > 0 {
             return None;
         }
-        let Begun { pair, request, .. } = place.take()?;
+        let Begun { pair, request, .. } = *place.take()?;
         self.count -= 1;
         while let Some(None) = self.pairs.front() {
             self.pairs.pop_front();
@@ -81,7 +91,7 @@ impl Open {
     /// The oldest pair.
     pub(super) fn oldest(&self) -> Option<(PairId, &Begun)> {
         // Empty places at the front are gone.
-        self.pairs.front().and_then(Option::as_ref).map(|begun| (PairId(self.first), begun))
+        self.pairs.front().and_then(Option::as_deref).map(|begun| (PairId(self.first), begun))
     }
 }
 
