@@ -8,7 +8,7 @@ mod fault;
 mod head;
 
 pub use fault::Unreadable;
-pub use head::Incoming;
+pub use head::{Incoming, Missing};
 
 use crate::Limits;
 use crate::chunked::Chunked;
@@ -22,6 +22,9 @@ pub enum Event {
     /// A request, whole.
     Request(Box<Incoming>),
 }
+
+/// A head that needed more room than this does not leave it to the next.
+const HEAD_ROOM: usize = 4 * 1024;
 
 /// Reads the requests of one connection, one after the other.
 #[derive(Debug)]
@@ -47,7 +50,7 @@ enum State {
 struct Body {
     head: Head,
     kept: Vec<u8>,
-    is_too_large: bool,
+    missing: Option<Missing>,
     rest: Rest,
 }
 
@@ -78,9 +81,26 @@ impl Requests {
         }
     }
 
-    /// Bytes that are held of a request which is not whole.
-    pub fn held(&self) -> usize {
-        self.head.len() + if let State::Begun(body) = &self.state { body.kept.len() } else { 0 }
+    /// Nothing of another request has come.
+    pub fn is_between(&self) -> bool {
+        self.head.is_empty() && !matches!(self.state, State::Begun(_))
+    }
+
+    /// Bytes that are held of the head of a request which is not whole.
+    pub fn held_of_head(&self) -> usize {
+        self.head.len() + if let State::Begun(body) = &self.state { body.head.len() } else { 0 }
+    }
+
+    /// Bytes that are held of its body.
+    pub fn held_of_body(&self) -> usize {
+        if let State::Begun(body) = &self.state { body.kept.len() } else { 0 }
+    }
+
+    /// Keeps nothing of the body that is being read: there is no room for it.
+    pub fn give_up_body(&mut self) {
+        if let State::Begun(body) = &mut self.state {
+            body.lose(Missing::NoRoom);
+        }
     }
 
     fn advance(&mut self, bytes: &[u8]) -> Result<(usize, Option<Event>), Unreadable> {
@@ -110,20 +130,21 @@ impl Requests {
         let taken = end - before;
         let head = Head::parse(&self.head[..end], self.limits.headers_max)?;
         self.head.clear();
+        self.head.shrink_to(HEAD_ROOM);
         let waits = head.waits;
         let rest = match head.framing {
             Framing::None => return Ok((taken, Some(Event::Request(head.without_body())))),
             Framing::Length(length) => Rest::Length(length),
             Framing::Chunked => Rest::Chunked(Chunked::new(), 0),
         };
-        let body = Body { head, kept: Vec::new(), is_too_large: false, rest };
+        let body = Body { head, kept: Vec::new(), missing: None, rest };
         self.state = State::Begun(Box::new(body));
         Ok((taken, waits.then_some(Event::Continue)))
     }
 
     fn whole(&mut self) -> Option<Event> {
         match std::mem::replace(&mut self.state, State::Head) {
-            State::Begun(body) => Some(Event::Request(body.head.with_body(body.kept, body.is_too_large))),
+            State::Begun(body) => Some(Event::Request(body.head.with_body(body.kept, body.missing))),
             _ => None,
         }
     }
@@ -143,12 +164,18 @@ fn end_of_head(head: &[u8], from: usize) -> Result<Option<usize>, Unreadable> {
 }
 
 impl Body {
+    /// What is missing of a body stays so for the first reason.
+    fn lose(&mut self, why: Missing) {
+        self.missing.get_or_insert(why);
+        self.kept = Vec::new();
+    }
+
     /// How much was taken, and whether the body is whole.
     fn take(&mut self, bytes: &[u8], kept_max: usize, limits: &Limits) -> Result<(usize, bool), Unreadable> {
-        let Body { kept, is_too_large, rest, .. } = self;
+        let Body { kept, missing, rest, .. } = self;
         let mut keep = |piece: &[u8]| {
-            if *is_too_large || kept.len() + piece.len() > kept_max {
-                *is_too_large = true;
+            if missing.is_some() || kept.len() + piece.len() > kept_max {
+                missing.get_or_insert(Missing::TooLarge);
                 *kept = Vec::new();
             } else {
                 kept.extend_from_slice(piece);

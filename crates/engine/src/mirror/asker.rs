@@ -249,7 +249,8 @@ impl Asker {
         let doing = *doing;
         self.lanes[place.lane].close(place, CloseKind::Abort);
         let Doing::Asking(id, may_repeat) = doing else { return };
-        if may_repeat && !answered && self.open.awaited(id, place.lane).is_some() {
+        let is_awaited = self.open.awaited(id, place.lane).is_some();
+        if may_repeat && !answered && is_awaited && self.queue.spend(1) {
             self.lanes[place.lane].sent_again += 1;
             self.lanes[place.lane].waiting.push_front((id, true));
         } else {

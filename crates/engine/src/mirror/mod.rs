@@ -52,6 +52,8 @@ pub struct Mirror {
     pub mutating: bool,
     /// The least time between two copies to a target, where the rate is limited.
     pub apart: Option<Nanos>,
+    /// Requests at the most, to all targets together and with those that are sent a second time.
+    pub requests_max: Option<u64>,
     /// Bodies of answers are compared.
     pub digests: bool,
 }
@@ -61,7 +63,7 @@ pub struct Mirror {
 pub struct Bounds {
     /// Pairs that have begun and not ended.
     pub pairs: usize,
-    /// Bytes of their requests.
+    /// Bytes of their requests, and of bodies that are being read.
     pub bytes: usize,
     /// Bytes of a request's body.
     pub body: usize,
@@ -86,6 +88,8 @@ pub enum NotCopied {
     Upgrade,
     /// It came sooner than the rate allows.
     OverRate,
+    /// As many requests as may be have been sent.
+    OverBudget,
     /// It can't be read.
     Unreadable,
 }
@@ -141,6 +145,10 @@ pub struct SinkFigures {
     pub connections: u64,
     /// Connections that were closed at once: as many were open as may be.
     pub refused: u64,
+    /// Connections that were closed with a request that did not become whole, or answers that were not read.
+    pub cut_off: u64,
+    /// As many requests as may be have been sent, and more came.
+    pub budget_is_spent: bool,
 }
 
 /// What the asker saw.
@@ -170,7 +178,8 @@ pub struct Mirroring {
 pub fn start(mirror: Mirror, books: Arc<dyn Books>) -> io::Result<Mirroring> {
     let clock = Clock::start();
     let controls = Arc::new(Controls::new(clock, 2)?);
-    let queue = Arc::new(Queue::new(mirror.bounds.pairs, mirror.bounds.bytes));
+    let requests_max = mirror.requests_max.unwrap_or(u64::MAX);
+    let queue = Arc::new(Queue::new(mirror.bounds.pairs, mirror.bounds.bytes, requests_max));
     let mirror = Arc::new(mirror);
     let sink = sink::Sink::new(mirror.clone(), clock, controls.clone(), queue.clone(), books.clone())?;
     let named = |name: &str| std::thread::Builder::new().name(name.into());

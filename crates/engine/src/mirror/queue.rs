@@ -2,7 +2,7 @@
 
 use super::NotCopied;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use unblink_core::time::Instant;
 use unblink_wire::Whole;
@@ -24,28 +24,47 @@ pub(super) struct Outgoing {
 pub(super) struct Queue {
     pairs_max: usize,
     bytes_max: usize,
+    requests_max: u64,
     pairs: AtomicUsize,
     bytes: AtomicUsize,
+    /// Requests that are sent or will be, to all targets.
+    requests: AtomicU64,
     copies: Mutex<VecDeque<Outgoing>>,
 }
 
 impl Queue {
-    pub(super) fn new(pairs_max: usize, bytes_max: usize) -> Queue {
-        let (pairs, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Queue { pairs_max, bytes_max, pairs, bytes, copies: Mutex::default() }
+    /// With room for so many pairs and bytes of them; no more requests than `requests_max` are ever sent.
+    pub(super) fn new(pairs_max: usize, bytes_max: usize, requests_max: u64) -> Queue {
+        let (pairs, bytes, requests) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
+        Queue { pairs_max, bytes_max, requests_max, pairs, bytes, requests, copies: Mutex::default() }
     }
 
-    /// Takes room for a pair of so many bytes. Only the sink takes.
-    pub(super) fn take_room(&self, bytes: usize) -> Result<(), NotCopied> {
+    /// Takes room for a pair of so many bytes and requests, while as many bytes are `held` of others that are not whole. Only
+    /// the sink takes.
+    pub(super) fn take_room(&self, bytes: usize, held: usize, requests: u64) -> Result<(), NotCopied> {
         if self.pairs.load(Ordering::Acquire) >= self.pairs_max {
             return Err(NotCopied::QueueFull);
         }
-        if self.bytes.load(Ordering::Acquire) + bytes > self.bytes_max {
+        if !self.has_room(bytes.saturating_add(held)) {
             return Err(NotCopied::BytesFull);
+        }
+        if !self.spend(requests) {
+            return Err(NotCopied::OverBudget);
         }
         self.pairs.fetch_add(1, Ordering::AcqRel);
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         Ok(())
+    }
+
+    /// Is there room for so many bytes more?
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.load(Ordering::Acquire).saturating_add(bytes) <= self.bytes_max
+    }
+
+    /// Takes so many requests from the budget, if it has them.
+    pub(super) fn spend(&self, requests: u64) -> bool {
+        let left = |spent: u64| spent.checked_add(requests).filter(|&spent| spent <= self.requests_max);
+        self.requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, left).is_ok()
     }
 
     /// The pair has ended.
@@ -80,13 +99,23 @@ mod tests {
 
     #[test]
     fn room_is_by_number_and_by_bytes_and_comes_back() {
-        let queue = Queue::new(2, 100);
-        assert_eq!(queue.take_room(101), Err(NotCopied::BytesFull));
-        assert_eq!(queue.take_room(60), Ok(()));
-        assert_eq!(queue.take_room(41), Err(NotCopied::BytesFull));
-        assert_eq!(queue.take_room(40), Ok(()));
-        assert_eq!(queue.take_room(0), Err(NotCopied::QueueFull));
+        let queue = Queue::new(2, 100, u64::MAX);
+        assert_eq!(queue.take_room(101, 0, 2), Err(NotCopied::BytesFull));
+        assert_eq!(queue.take_room(60, 0, 2), Ok(()));
+        assert_eq!(queue.take_room(41, 0, 2), Err(NotCopied::BytesFull));
+        assert_eq!(queue.take_room(40, 1, 2), Err(NotCopied::BytesFull));
+        assert_eq!(queue.take_room(40, 0, 2), Ok(()));
+        assert_eq!(queue.take_room(0, 0, 2), Err(NotCopied::QueueFull));
         queue.give_room(60);
-        assert_eq!((queue.open(), queue.take_room(60)), (1, Ok(())));
+        assert_eq!((queue.open(), queue.take_room(60, 0, 2)), (1, Ok(())));
+    }
+
+    #[test]
+    fn a_budget_is_never_exceeded_and_never_comes_back() {
+        let queue = Queue::new(10, 100, 5);
+        assert_eq!((queue.take_room(1, 0, 2), queue.take_room(1, 0, 2)), (Ok(()), Ok(())));
+        queue.give_room(1);
+        assert_eq!((queue.take_room(1, 0, 2), queue.open()), (Err(NotCopied::OverBudget), 1));
+        assert!(queue.spend(1) && !queue.spend(1));
     }
 }

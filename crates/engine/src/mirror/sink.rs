@@ -1,6 +1,6 @@
 //! The thread that takes requests and answers each at once, before anybody else is asked anything.
 
-use super::client::{Brought, Client};
+use super::client::{Brought, Client, Holds, Late};
 use super::queue::{Outgoing, Queue};
 use super::{Books, Mirror, NotCopied, OF_ASKER, OF_SINK, SinkFigures};
 use crate::clock::{Clock, timespec};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use unblink_core::time::{Instant, Nanos};
-use unblink_wire::incoming::Incoming;
+use unblink_wire::incoming::{Incoming, Missing};
 
 /// Connections that are accepted in a row.
 const ACCEPTS_PER_TURN: usize = 64;
@@ -22,8 +22,8 @@ const EVENTS_MAX: usize = 256;
 const READ_BYTES: usize = 64 * 1024;
 /// It looks after what is idle this often.
 const TICK: Nanos = Nanos::from_secs(1);
-/// A connection on which nothing has come for so long is closed: longer than proxies keep theirs.
-const IDLE_MAX: Nanos = Nanos::from_secs(300);
+/// Heads that are not whole and answers that nobody reads may have so many bytes, of all connections together.
+const REST_MAX: usize = 64 * 1024 * 1024;
 /// Copies of a limited rate may come so much sooner than their turn, if there were fewer before.
 const AHEAD_MAX: Nanos = Nanos::from_millis(100);
 
@@ -38,6 +38,8 @@ pub(super) struct Sink {
     books: Arc<dyn Books>,
     epoll: OwnedFd,
     clients: HashMap<u64, Client>,
+    /// What is held of all of them.
+    held: Holds,
     next_token: u64,
     /// The listener is not looked at until a connection has been closed, or for a moment.
     is_deaf: bool,
@@ -67,6 +69,7 @@ impl Sink {
             books,
             epoll,
             clients: HashMap::new(),
+            held: Holds::default(),
             next_token: 0,
             is_deaf: false,
             next_copy: Instant(0),
@@ -138,6 +141,7 @@ impl Sink {
 
     fn turn(&mut self, token: u64, buffer: &mut [u8], now: Instant) {
         let Some(mut client) = self.clients.remove(&token) else { return };
+        self.held = self.held.less(client.holds());
         let mut brought = Vec::new();
         let stays = client.turn(buffer, now, |what| brought.push(what));
         // The answers are out; only now is anybody asked.
@@ -152,22 +156,40 @@ impl Sink {
         if !self.new.is_empty() && self.queue.push(&mut self.new) {
             let _ = rustix::io::write(self.controls.wake_fd(OF_ASKER), &1u64.to_ne_bytes());
         }
-        if !stays {
+        if !stays || !self.bound(&mut client) {
             return self.hear(true);
         }
         let mut flags = EventFlags::empty();
         flags.set(EventFlags::IN, !client.waits_to_write());
         flags.set(EventFlags::OUT, client.has_unwritten());
         if epoll::modify(&self.epoll, &client.fd, EventData::new_u64(token), flags).is_ok() {
+            self.held = self.held.more(client.holds());
             self.clients.insert(token, client);
         }
+    }
+
+    /// Keeps what is held of all connections within its bounds: this one has just grown. False if it is to be closed.
+    fn bound(&mut self, client: &mut Client) -> bool {
+        let all = self.held.more(client.holds());
+        if !self.queue.has_room(all.body) {
+            client.give_up_body();
+        }
+        let stays = all.rest <= REST_MAX || client.holds().rest == 0;
+        self.figures.cut_off += u64::from(!stays);
+        stays
     }
 
     fn take(&mut self, request: &Incoming, now: Instant) {
         let operation = self.books.operation(request.method(), request.target());
         match self.copy(request, operation, now) {
             Ok(copy) => self.new.push(copy),
-            Err(why) => self.books.not_copied(Some(operation), why),
+            Err(why) => {
+                if why == NotCopied::OverBudget && !self.figures.budget_is_spent {
+                    self.figures.budget_is_spent = true;
+                    self.controls.stop();
+                }
+                self.books.not_copied(Some(operation), why);
+            }
         }
     }
 
@@ -179,24 +201,32 @@ impl Sink {
         if !is_safe && !self.mirror.mutating {
             return Err(NotCopied::Mutating);
         }
-        if request.body_is_too_large {
-            return Err(NotCopied::BodyTooLarge);
+        match request.missing {
+            Some(Missing::TooLarge) => return Err(NotCopied::BodyTooLarge),
+            Some(Missing::NoRoom) => return Err(NotCopied::BytesFull),
+            None => {}
         }
         if self.mirror.apart.is_some() && now + AHEAD_MAX < self.next_copy {
             return Err(NotCopied::OverRate);
         }
         let copied = request.copy(&self.mirror.headers, &self.mirror.host);
-        self.queue.take_room(copied.bytes.len())?;
+        self.queue.take_room(copied.bytes.len(), self.held.body, self.mirror.targets.len() as u64)?;
         if let Some(apart) = self.mirror.apart {
             self.next_copy = self.next_copy.max(now) + apart;
         }
         Ok(Outgoing { bytes: copied.bytes, whole: copied.whole, is_safe, operation, at: now })
     }
 
-    /// Closes what has been idle for long, and listens again.
+    /// Closes what has been idle for long or comes to no end, and listens again.
     fn sweep(&mut self, now: Instant) {
         self.hear(true);
-        self.clients.retain(|_, client| now.since(client.heard) < IDLE_MAX);
+        let cut_off = &mut self.figures.cut_off;
+        self.clients.retain(|_, client| {
+            let late = client.is_late(now);
+            *cut_off += u64::from(late == Some(Late::Unfinished));
+            late.is_none()
+        });
+        self.held = self.clients.values().fold(Holds::default(), |all, client| all.more(client.holds()));
     }
 }
 

@@ -27,8 +27,17 @@ const SHADOW: &str = "-shadow";
 pub struct Incoming {
     head: Head,
     body: Vec<u8>,
-    /// The body had more bytes than may be kept, and is gone.
-    pub body_is_too_large: bool,
+    /// Why the body was not kept, if it was not.
+    pub missing: Option<Missing>,
+}
+
+/// Why a body was read and not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// It had more bytes than may be kept of one.
+    TooLarge,
+    /// Too much was held when it came.
+    NoRoom,
 }
 
 /// How the end of the body is known.
@@ -131,11 +140,16 @@ impl Head {
     }
 
     pub(super) fn without_body(self) -> Box<Incoming> {
-        self.with_body(Vec::new(), false)
+        self.with_body(Vec::new(), None)
     }
 
-    pub(super) fn with_body(self, body: Vec<u8>, body_is_too_large: bool) -> Box<Incoming> {
-        Box::new(Incoming { head: self, body, body_is_too_large })
+    pub(super) fn with_body(self, body: Vec<u8>, missing: Option<Missing>) -> Box<Incoming> {
+        Box::new(Incoming { head: self, body, missing })
+    }
+
+    /// Its bytes.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
     }
 
     /// Names that `Connection` says belong to it.

@@ -17,7 +17,8 @@ fn read(bytes: &[u8], mut next_len: impl FnMut() -> usize) -> (Vec<String>, Opti
             match requests.feed(piece) {
                 Ok((taken, event)) => {
                     assert!(taken > 0 || event.is_some(), "it stands still");
-                    assert!(requests.held() <= 512 + KEPT_MAX, "it holds more than it may");
+                    assert!(requests.held_of_head() <= 512, "it holds more than it may");
+                    assert!(requests.held_of_body() <= KEPT_MAX, "it holds more than it may");
                     piece = &piece[taken..];
                     all.extend(event.map(|event| in_short(&event)));
                 }
@@ -34,7 +35,7 @@ fn read(bytes: &[u8], mut next_len: impl FnMut() -> usize) -> (Vec<String>, Opti
 fn in_short(event: &Event) -> String {
     match event {
         Event::Continue => "continue".into(),
-        Event::Request(request) if request.body_is_too_large => format!("{} too large", request.method()),
+        Event::Request(request) if request.missing == Some(Missing::TooLarge) => format!("{} too large", request.method()),
         Event::Request(request) => String::from_utf8_lossy(&request.copy(&[], "old.test").bytes).into_owned(),
     }
 }
@@ -234,4 +235,20 @@ proptest! {
         prop_assert_eq!(read(&bytes, || cuts.next_len()), read(&bytes, || usize::MAX));
         prop_assert_eq!(read(&bytes, || 1), read(&bytes, || usize::MAX));
     }
+}
+
+#[test]
+fn a_body_that_is_given_up_is_read_to_its_end_and_the_next_request_is_kept() {
+    let mut requests = Requests::new(Limits::default(), KEPT_MAX);
+    let head = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n";
+    assert!(requests.is_between() && matches!(requests.feed(head), Ok((taken, None)) if taken == head.len()));
+    assert!(matches!(requests.feed(b"abc"), Ok((3, None))));
+    assert_eq!((requests.held_of_head(), requests.held_of_body()), (head.len(), 3));
+    requests.give_up_body();
+    assert_eq!((requests.held_of_body(), requests.is_between()), (0, false));
+    let Ok((3, Some(Event::Request(first)))) = requests.feed(b"defGET") else { panic!("it is whole") };
+    assert_eq!((first.method(), first.missing), ("POST", Some(Missing::NoRoom)));
+    let rest = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let Ok((_, Some(Event::Request(second)))) = requests.feed(rest) else { panic!("it is whole") };
+    assert!(second.missing.is_none() && requests.is_between());
 }
