@@ -26,6 +26,7 @@ pub(crate) mod signoff;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
+pub(crate) mod tls;
 pub(crate) mod tried;
 pub(crate) mod web_socket;
 
