@@ -1,6 +1,6 @@
 //! The document of a mirror: what became of the pairs, by cause, by status and by percentile.
 
-use crate::document::{Environment, Tool};
+use crate::document::{Aborted, Environment, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ pub struct MirrorDocument {
     pub noise: Option<String>,
     /// For how long requests were taken.
     pub length_ns: u64,
+    /// What ended it before its time: a guard. `null` if nothing did.
+    pub aborted: Option<Aborted>,
     /// The account of all requests: `offered` is the sum of the other parts.
     pub account: MirrorAccount,
     /// Percentiles of both sides, and their differences.
@@ -57,6 +59,30 @@ pub struct MirrorDocument {
     pub handed_over_max_ns: u64,
     /// Pairs that were open at once, at the most.
     pub open_max: u64,
+    /// Connections of those who mirror.
+    pub clients: MirrorClients,
+    /// Connections to the baseline, the candidate and the twin.
+    pub connections: Vec<MirrorConnections>,
+}
+
+/// Connections on which requests came in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MirrorClients {
+    /// Accepted.
+    pub accepted: u64,
+    /// Closed at once, since as many were open as may be: whatever they brought was not counted.
+    pub refused: u64,
+    /// Closed with a request that did not become whole, or with answers that nobody read.
+    pub cut_off: u64,
+}
+
+/// Connections to one target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MirrorConnections {
+    /// Opened.
+    pub opened: u64,
+    /// Requests sent once more, since a connection that was used before had been closed.
+    pub sent_again: u64,
 }
 
 /// Where requests ended.

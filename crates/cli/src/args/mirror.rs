@@ -1,7 +1,9 @@
 //! `unblink mirror`: its flags.
 
 use super::compare::effect;
+use super::guards::GuardArgs;
 use super::steady;
+use super::tls::TlsArgs;
 use crate::value;
 use clap::Args;
 use std::net::SocketAddr;
@@ -84,11 +86,17 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true, value_parser = effect)]
     pub min_effect: f64,
 
+    #[command(flatten)]
+    pub tls: TlsArgs,
+
+    #[command(flatten)]
+    pub guards: GuardArgs,
+
     /// Folder for the report [default: unblink-mirrors/<time>]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
     /// Print the document as JSON instead of the text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

@@ -37,6 +37,8 @@ pub(super) struct Book {
     pub(super) has_noise: bool,
     /// Pairs in which only the baseline failed, and only the candidate.
     pub(super) fails: (u64, u64),
+    /// Requests that failed or timed out, at all targets.
+    pub(super) failed: u64,
 }
 
 #[derive(Default)]
@@ -75,6 +77,7 @@ impl Books for Ledger {
             NotCopied::BodyTooLarge => *book.skipped.entry("body_above_bound").or_default() += 1,
             NotCopied::Upgrade => *book.skipped.entry("upgrade").or_default() += 1,
             NotCopied::OverRate => *book.skipped.entry("over_allowed_rate").or_default() += 1,
+            NotCopied::OverBudget => *book.skipped.entry("over_budget").or_default() += 1,
             NotCopied::Unreadable => *book.skipped.entry("unreadable").or_default() += 1,
         }
     }
@@ -105,6 +108,7 @@ impl Book {
 
     fn end(&mut self, pair: &Pair) {
         let [baseline, candidate, noise] = pair.sides;
+        self.failed += pair.sides.iter().filter(|&&side| has_failed(side)).count() as u64;
         let statuses = format!("{}/{}", status(baseline), status(candidate));
         if let Some(operation) = self.operations.get_mut(pair.operation as usize) {
             let is_full =
@@ -281,18 +285,20 @@ mod tests {
             NotCopied::Mutating,
             NotCopied::BodyTooLarge,
             NotCopied::Upgrade,
+            NotCopied::OverRate,
+            NotCopied::OverBudget,
         ];
         all.into_iter().for_each(|why| ledger.not_copied(Some(operation), why));
         ledger.not_copied(None, NotCopied::Unreadable);
         let mut book = ledger.book();
         book.close_interval();
-        let account = book.account(14);
+        let account = book.account(16);
         assert_eq!(
             account.offered,
             account.compared + account.left_out() + account.skipped.values().sum::<u64>()
         );
         assert_eq!((account.compared, account.left_out()), (2, 8));
-        assert_eq!(book.fails, (1, 3));
+        assert_eq!((book.fails, book.failed), ((1, 3), 8));
         let bodies = book.bodies().expect("there is a twin");
         assert_eq!((bodies.compared, bodies.candidate_differs, bodies.noise_differs), (1, 1, 0));
         let told = book.operations();

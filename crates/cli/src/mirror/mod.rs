@@ -1,32 +1,32 @@
 //! `unblink mirror`: real requests, asked of a baseline and a candidate.
 
 mod books;
+mod prepare;
 mod target;
 
 use crate::args::mirror::MirrorArgs;
-use crate::errors::refuse;
 use crate::folder::Folder;
-use crate::guard::{Guard, Terms};
+use crate::run::guards::{errors_spent, requests_spent};
 use crate::{clock, environment, exit, output, secrets, signals};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use books::{Book, Ledger};
-use std::net::TcpListener;
+use prepare::{Prepared, prepare};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use unblink_analysis::paired::{self, Line, Over};
 use unblink_analysis::quantile::{QUANTILES, Survival};
+use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_artifact::mirror::{
-    FILE, MirrorDifference, MirrorDocument, MirrorQuantile, MirrorVerdict, SCHEMA,
+    FILE, MirrorClients, MirrorConnections, MirrorDifference, MirrorDocument, MirrorQuantile, MirrorVerdict,
+    SCHEMA,
 };
 use unblink_core::record::Track;
 use unblink_core::time::Nanos;
-use unblink_engine::mirror::{AskerFigures, Bounds, Mirror, Mirroring, start};
+use unblink_engine::mirror::{AskerFigures, Mirroring, SinkFigures, start};
 use unblink_engine::{clock::Clock, limits};
 use unblink_report::mirror as report;
 
-/// Connections of those who mirror, at the most.
-const CLIENTS_MAX: usize = 4_096;
 /// An interval of the account.
 const INTERVAL: Nanos = Nanos::from_secs(1);
 /// The control thread looks this often.
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Mirrors until the time is up or the user ends it, and reports. Gives the exit code.
 pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     let limits = limits::raise();
-    let (mirror, shown) = prepare(args, &limits)?;
+    let Prepared { mirror, shown, guards } = prepare(args, &limits)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-mirrors")?;
     output::check_folder(&folder)?;
     std::fs::create_dir_all(&*folder).with_context(|| format!("can't create the folder {:?}", *folder))?;
@@ -44,18 +44,30 @@ pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     let ledger = Arc::new(Ledger::new(args.noise.is_some()));
     let interruptions = signals::listen()?;
     let mirroring = start(mirror, ledger.clone()).context("can't mirror")?;
-    let _listening = interruptions.attach(mirroring.controls());
+    let (began, controls) = (mirroring.began(), mirroring.controls());
+    let _listening = interruptions.attach(controls.clone());
+    if let Some(length) = args.length {
+        controls.stop_from(began + length);
+    }
+    let (watching, _) = guards.watch(controls, began)?;
     output::note(format_args!("taking requests on {listen} (Ctrl-C ends it with a report)"));
-    let length = watch(&mirroring, &ledger, args.length);
+    let errors_spent = watch(&mirroring, &ledger, args.guards.budget_errors);
     let (sink, asker) = mirroring.join().context("can't ask the targets")?;
+    let length = sink.stopped_at.unwrap_or(began).since(began);
+    let by_budget = by_budget(args, errors_spent, sink.budget_is_spent);
+    let aborted = watching.fired(Some(length)).or(by_budget).map(|(guard, rule)| Aborted {
+        rule,
+        at_ns: length.0,
+        guard: Some(guard),
+    });
     let mut book = ledger.book();
     book.close_interval();
-    let head = Head { started_at, listen, shown, length, limits };
-    let document = document(args, head, &book, sink.offered, &asker);
+    let head = Head { started_at, listen, shown, length, limits, aborted };
+    let document = document(args, head, &book, &sink, &asker);
+    present(args, &folder, &document)?;
     let account = &document.account;
     let told = account.compared + account.left_out() + account.skipped.values().sum::<u64>();
     anyhow::ensure!(account.offered == told, "{} requests came in, and {told} are told of", account.offered);
-    present(args, &folder, &document)?;
     Ok(match document.verdict {
         MirrorVerdict::NotSlower => exit::OK,
         MirrorVerdict::Slower | MirrorVerdict::FailsMore => exit::FAILED,
@@ -63,87 +75,38 @@ pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     })
 }
 
-/// Everything that can be refused is, before anything listens.
-fn prepare(args: &MirrorArgs, limits: &limits::Limits) -> Result<(Mirror, Vec<String>)> {
-    if !args.listen.ip().is_loopback() && !args.listen_anywhere {
-        refuse!(
-            ["listen"],
-            "--listen {}: other machines reach it, and whoever does can send requests to your targets; listen on 127.0.0.1, \
-             or add --listen-anywhere",
-            args.listen
-        );
-    }
-    if args.timeout.0 == 0 || args.length.is_some_and(|length| length.0 == 0) {
-        bail!("--timeout and --for must be longer than nothing");
-    }
-    let headers = args.header.iter().map(|line| {
-        unblink_wire::parse_header(line)
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .with_context(|| format!("--header {}: expected 'Name: value'", secrets::mask_header(line)))
-    });
-    let headers: Vec<(String, String)> = headers.collect::<Result<_>>()?;
-    let guard = Guard::read()?;
-    let all = [
-        ("baseline", Some(&args.baseline)),
-        ("candidate", Some(&args.candidate)),
-        ("noise", args.noise.as_ref()),
-    ];
-    let mut terms = Terms::default();
-    let mut targets = Vec::new();
-    for (flag, url) in all {
-        let Some(url) = url else { continue };
-        let target = target::target(flag, url, &guard).with_context(|| format!("--{flag}"))?;
-        terms.add(target.terms.clone());
-        targets.push(target);
-    }
-    // Without an end it goes on for as long as anybody lets it.
-    terms.check_end(args.length.unwrap_or(Nanos(u64::MAX))).context("--for")?;
-    let each = (limits.connections(2) / (targets.len() as u64 + 1)).max(1);
-    let connections = u32::try_from(each).unwrap_or(u32::MAX).min(args.connections).min(1 << 20);
-    let listener =
-        TcpListener::bind(args.listen).with_context(|| format!("can't listen on {}", args.listen))?;
-    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mirror = Mirror {
-        listener,
-        bounds: Bounds {
-            pairs: args.queue as usize,
-            bytes: size(args.queue_bytes),
-            body: size(args.body_max),
-            connections,
-            clients: size(each).min(CLIENTS_MAX),
-        },
-        headers,
-        host: targets[0].authority.clone(),
-        timeout: args.timeout,
-        mutating: args.mutating,
-        apart: terms.rate_cap.filter(|rate| !rate.is_zero()).map(|rate| rate.time_of(1)),
-        digests: args.noise.is_some(),
-        targets: targets.iter().map(|target| target.target.clone()).collect(),
-    };
-    Ok((mirror, targets.into_iter().map(|target| target.shown).collect()))
-}
-
-/// Closes intervals until the end. Says for how long requests were taken.
-fn watch(mirroring: &Mirroring, ledger: &Ledger, length: Option<Nanos>) -> Nanos {
+/// Closes intervals until the end. True if it came because as many requests had failed as may.
+fn watch(mirroring: &Mirroring, ledger: &Ledger, errors_max: Option<u64>) -> bool {
     let clock = Clock::start();
-    let began = clock.now();
-    let mut next = began + INTERVAL;
-    let mut taken = None;
+    let mut next = clock.now() + INTERVAL;
+    let mut is_spent = false;
     while !mirroring.is_over() {
         std::thread::sleep(LOOK);
-        let now = clock.now();
-        if now >= next {
+        let mut book = ledger.book();
+        if clock.now() >= next {
             next = next + INTERVAL;
-            ledger.book().close_interval();
+            book.close_interval();
         }
-        if length.is_some_and(|length| now.since(began) >= length) && taken.is_none() {
-            mirroring.controls().stop();
-        }
-        if taken.is_none() && mirroring.takes_no_more() {
-            taken = Some(now.since(began));
+        if !is_spent && errors_max.is_some_and(|max| book.failed >= max) {
+            is_spent = mirroring.controls().stop();
+            // What waits would fail, too.
+            mirroring.controls().abort();
         }
     }
-    taken.unwrap_or_else(|| clock.now().since(began))
+    is_spent
+}
+
+/// The budget that ended it, if one did.
+fn by_budget(
+    args: &MirrorArgs,
+    errors_are_spent: bool,
+    requests_are_spent: bool,
+) -> Option<(GuardKind, String)> {
+    let errors = args.guards.budget_errors.filter(|_| errors_are_spent);
+    let requests = args.guards.budget_requests.filter(|_| requests_are_spent);
+    errors
+        .map(|max| (GuardKind::BudgetErrors, errors_spent(max)))
+        .or(requests.map(|max| (GuardKind::BudgetRequests, requests_spent(max))))
 }
 
 struct Head {
@@ -152,13 +115,14 @@ struct Head {
     shown: Vec<String>,
     length: Nanos,
     limits: limits::Limits,
+    aborted: Option<Aborted>,
 }
 
 fn document(
     args: &MirrorArgs,
     head: Head,
     book: &Book,
-    offered: u64,
+    sink: &SinkFigures,
     asker: &AskerFigures,
 ) -> MirrorDocument {
     let lines = book.over.lines(&QUANTILES);
@@ -184,8 +148,9 @@ fn document(
         candidate,
         noise: args.noise.is_some().then(next),
         length_ns: head.length.0,
-        account: book.account(offered),
-        verdict: verdict(args, &lines, noise.as_deref(), book.fails),
+        account: book.account(sink.offered),
+        verdict: verdict(args, &lines, noise.as_deref(), book.fails, head.aborted.is_some()),
+        aborted: head.aborted,
         quantiles: lines.iter().map(quantile).collect(),
         pair_median: median(&book.over),
         noise_quantiles: noise.map(|lines| lines.iter().map(quantile).collect()),
@@ -196,6 +161,14 @@ fn document(
         handed_over_p99_ns: handed_over(&asker.handed_over),
         handed_over_max_ns: asker.handed_over.max_ns,
         open_max: asker.open_max,
+        clients: MirrorClients { accepted: sink.connections, refused: sink.refused, cut_off: sink.cut_off },
+        connections: asker
+            .connections
+            .into_iter()
+            .zip(asker.sent_again)
+            .take(if book.has_noise { 3 } else { 2 })
+            .map(|(opened, sent_again)| MirrorConnections { opened, sent_again })
+            .collect(),
     }
 }
 
@@ -216,8 +189,15 @@ fn quantile(line: &Line) -> MirrorQuantile {
     }
 }
 
-/// Failures come first: they need no percentile. Slower is only who surely is, by more than the baseline's twin may be.
-fn verdict(args: &MirrorArgs, lines: &[Line], noise: Option<&[Line]>, fails: (u64, u64)) -> MirrorVerdict {
+/// Failures come first: they need no percentile. Slower is only who surely is, by more than the baseline's twin may be. A
+/// mirror that a guard has ended did not see what it was to see, so that it finds faults and clears nobody.
+fn verdict(
+    args: &MirrorArgs,
+    lines: &[Line],
+    noise: Option<&[Line]>,
+    fails: (u64, u64),
+    is_aborted: bool,
+) -> MirrorVerdict {
     if paired::fails_more(fails.0, fails.1) {
         return MirrorVerdict::FailsMore;
     }
@@ -233,7 +213,7 @@ fn verdict(args: &MirrorArgs, lines: &[Line], noise: Option<&[Line]>, fails: (u6
     };
     match by_itself {
         Some(by_itself) if low > by_itself && own >= args.min_effect => MirrorVerdict::Slower,
-        _ if high < args.min_effect => MirrorVerdict::NotSlower,
+        _ if high < args.min_effect && !is_aborted => MirrorVerdict::NotSlower,
         _ => MirrorVerdict::Unknown,
     }
 }

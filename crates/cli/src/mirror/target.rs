@@ -19,7 +19,7 @@ pub(super) struct Way {
 }
 
 /// The way to the instance at `url`, if load may go there.
-pub(super) fn target(flag: &'static str, url: &str, guard: &Guard) -> Result<Way> {
+pub(super) fn target(flag: &'static str, url: &str, options: &TlsOptions, guard: &Guard) -> Result<Way> {
     let shown = secrets::mask_url(url);
     let url = Url::parse(url)?;
     if url.origin.speaks != Speaks::Http || url.target != "/" || url.userinfo.is_some() {
@@ -31,8 +31,7 @@ pub(super) fn target(flag: &'static str, url: &str, guard: &Guard) -> Result<Way
     }
     let addresses = resolve(&url.origin.host, url.origin.port)?;
     let terms = guard.terms(&url.origin.host, &addresses)?;
-    let options = TlsOptions::default();
-    let tls = url.origin.tls.then(|| tls::target(&url.origin.host, &options, &[HTTP_1_1])).transpose()?;
+    let tls = url.origin.tls.then(|| tls::target(&url.origin.host, options, &[HTTP_1_1])).transpose()?;
     let target = target::Target { addresses, refresh: None, tls, per_source: None };
     Ok(Way { target, terms, shown: url.origin.to_string(), authority: url.authority })
 }

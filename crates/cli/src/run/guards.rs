@@ -95,7 +95,8 @@ pub(super) fn prepare(
     Ok(guards)
 }
 
-/// What stops a load that is no run's. Requests and errors are counted by whoever sends them.
+/// What stops a load that is no run's: no schedule says what falls due, so that a stop is followed by an end. Requests and
+/// errors are counted by whoever sends them.
 pub(crate) fn beside(args: &GuardArgs, tls: &TlsArgs, limits: &Limits) -> Result<Guards> {
     let how = How { flag: "kill-url", headers: &[], body_bytes_max: None };
     let ask = |url: &String| {
@@ -106,7 +107,7 @@ pub(crate) fn beside(args: &GuardArgs, tls: &TlsArgs, limits: &Limits) -> Result
     let kill_url = args.kill_url.as_ref().map(ask).transpose()?;
     let budgets = Budgets { time: args.budget_time, ..Budgets::default() };
     let kill_file = args.kill_file.clone();
-    let guards = Guards { kill_file, kill_url, budgets, moved: Moved::default(), has_followers: false };
+    let guards = Guards { kill_file, kill_url, budgets, moved: Moved::default(), has_followers: true };
     guards.check_file()?;
     Ok(guards)
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Track;
-use unblink_core::time::Nanos;
+use unblink_core::time::{Instant, Nanos};
 
 /// Targets at the most: baseline, candidate, and the baseline's twin.
 pub const TARGETS_MAX: usize = 3;
@@ -147,8 +147,10 @@ pub struct SinkFigures {
     pub refused: u64,
     /// Connections that were closed with a request that did not become whole, or answers that were not read.
     pub cut_off: u64,
-    /// As many requests as may be have been sent, and more came.
+    /// It was ended by this: as many requests as may be have been sent, and more came.
     pub budget_is_spent: bool,
+    /// When no request was taken any more.
+    pub stopped_at: Option<Instant>,
 }
 
 /// What the asker saw.
@@ -166,6 +168,7 @@ pub struct AskerFigures {
 
 /// A mirror at work.
 pub struct Mirroring {
+    began: Instant,
     controls: Arc<Controls>,
     sink: JoinHandle<SinkFigures>,
     asker: JoinHandle<io::Result<AskerFigures>>,
@@ -177,6 +180,7 @@ pub struct Mirroring {
 /// What the system lacks.
 pub fn start(mirror: Mirror, books: Arc<dyn Books>) -> io::Result<Mirroring> {
     let clock = Clock::start();
+    let began = clock.now();
     let controls = Arc::new(Controls::new(clock, 2)?);
     let requests_max = mirror.requests_max.unwrap_or(u64::MAX);
     let queue = Arc::new(Queue::new(mirror.bounds.pairs, mirror.bounds.bytes, requests_max));
@@ -197,10 +201,15 @@ pub fn start(mirror: Mirror, books: Arc<dyn Books>) -> io::Result<Mirroring> {
             return Err(error);
         }
     };
-    Ok(Mirroring { controls, sink, asker })
+    Ok(Mirroring { began, controls, sink, asker })
 }
 
 impl Mirroring {
+    /// When it began, by the clock of its controls.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Ends it: nothing more is taken, and what is under way is waited for.
     pub fn controls(&self) -> Arc<Controls> {
         self.controls.clone()

@@ -22,6 +22,8 @@ const EVENTS_MAX: usize = 256;
 const READ_BYTES: usize = 64 * 1024;
 /// It looks after what is idle this often.
 const TICK: Nanos = Nanos::from_secs(1);
+/// Before its end it waits so long at the least.
+const LEAST_WAIT: Nanos = Nanos::from_millis(1);
 /// Heads that are not whole and answers that nobody reads may have so many bytes, of all connections together.
 const REST_MAX: usize = 64 * 1024 * 1024;
 /// Copies of a limited rate may come so much sooner than their turn, if there were fewer before.
@@ -84,8 +86,9 @@ impl Sink {
         let mut swept = self.clock.now();
         while self.controls.stop_at().is_none_or(|at| self.clock.now() < at) {
             events.clear();
-            // A signal is a wake-up like any other. Once an end is known, it is near.
-            let wait = if self.controls.stop_at().is_some() { Nanos::from_millis(1) } else { TICK };
+            // A signal is a wake-up like any other.
+            let left = |at: Instant| at.since(self.clock.now()).clamp(LEAST_WAIT, TICK);
+            let wait = self.controls.stop_at().map_or(TICK, left);
             let _ = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timespec(wait)));
             let now = self.clock.now();
             for event in &events {
@@ -102,6 +105,7 @@ impl Sink {
                 self.sweep(now);
             }
         }
+        self.figures.stopped_at = self.controls.stop_at();
         self.figures
     }
 
@@ -184,9 +188,8 @@ impl Sink {
         match self.copy(request, operation, now) {
             Ok(copy) => self.new.push(copy),
             Err(why) => {
-                if why == NotCopied::OverBudget && !self.figures.budget_is_spent {
-                    self.figures.budget_is_spent = true;
-                    self.controls.stop();
+                if why == NotCopied::OverBudget {
+                    self.figures.budget_is_spent |= self.controls.stop();
                 }
                 self.books.not_copied(Some(operation), why);
             }

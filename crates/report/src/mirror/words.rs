@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Paint, Section, Span, Table, Tone, dim, left, plain, right};
 use crate::format;
-use unblink_artifact::mirror::{MirrorBodies, MirrorDocument, MirrorQuantile, MirrorVerdict};
+use unblink_artifact::mirror::{MirrorBodies, MirrorClients, MirrorDocument, MirrorQuantile, MirrorVerdict};
 
 /// A word, and the sentence that says why.
 pub(super) fn answer(doc: &MirrorDocument) -> (Tone, &'static str, String) {
@@ -30,8 +30,9 @@ pub(super) fn answer(doc: &MirrorDocument) -> (Tone, &'static str, String) {
 /// Whom it is about.
 pub(super) fn about(doc: &MirrorDocument) -> String {
     let noise = doc.noise.as_ref().map(|noise| format!(", and {noise} as its twin")).unwrap_or_default();
+    let ended = doc.aborted.as_ref().map(|by| format!(" · stopped: {}", by.rule)).unwrap_or_default();
     format!(
-        "{} against {}{noise} · {} of requests to {}",
+        "{} against {}{noise} · {} of requests to {}{ended}",
         doc.candidate,
         doc.baseline,
         format::duration(doc.length_ns),
@@ -118,6 +119,21 @@ fn account(doc: &MirrorDocument) -> Section {
         );
         blocks.push(Block::Line(Paint::Finding, line));
     }
+    let MirrorClients { refused, cut_off, .. } = doc.clients;
+    if refused > 0 {
+        let line = format!(
+            "{} connections were closed at once, since too many were open: what they brought is in no figure.",
+            format::count(refused)
+        );
+        blocks.push(Block::Line(Paint::Finding, line));
+    }
+    if cut_off > 0 {
+        let line = format!(
+            "{} connections were closed in the middle of a request, or with answers that nobody read.",
+            format::count(cut_off)
+        );
+        blocks.push(Block::Line(Paint::Dim, line));
+    }
     section("Requests", "each in one place", blocks)
 }
 
@@ -186,7 +202,7 @@ mod tests {
     use crate::fixture;
     use crate::terminal::Style;
     use std::collections::BTreeMap;
-    use unblink_artifact::mirror::{MirrorAccount, MirrorOperation, SCHEMA};
+    use unblink_artifact::mirror::{MirrorAccount, MirrorConnections, MirrorOperation, SCHEMA};
 
     fn document() -> MirrorDocument {
         let run = fixture::objectives();
@@ -231,6 +247,9 @@ mod tests {
             decides: 0.99,
             min_effect: 0.05,
             verdict: MirrorVerdict::Unknown,
+            aborted: None,
+            clients: MirrorClients { accepted: 3, refused: 2, cut_off: 1 },
+            connections: vec![MirrorConnections::default(); 2],
             handed_over_p99_ns: 1,
             handed_over_max_ns: 2,
             open_max: 3,
@@ -244,6 +263,7 @@ mod tests {
         for part in ["NO VERDICT", "withheld", "queue full", "not mirrored: mutating", "200/500", "6.25"] {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
+        assert!(text.contains("2 connections were closed at once") && !text.contains("stopped:"), "{text}");
         let page = super::super::html(&doc);
         assert!(page.starts_with("<!doctype html>") && page.contains("GET /items/{id}"));
     }

@@ -35,7 +35,9 @@ fn read(bytes: &[u8], mut next_len: impl FnMut() -> usize) -> (Vec<String>, Opti
 fn in_short(event: &Event) -> String {
     match event {
         Event::Continue => "continue".into(),
-        Event::Request(request) if request.missing == Some(Missing::TooLarge) => format!("{} too large", request.method()),
+        Event::Request(request) if request.missing == Some(Missing::TooLarge) => {
+            format!("{} too large", request.method())
+        }
         Event::Request(request) => String::from_utf8_lossy(&request.copy(&[], "old.test").bytes).into_owned(),
     }
 }
