@@ -17,6 +17,7 @@ pub mod experiment;
 pub mod finding;
 pub mod interval;
 pub mod moves;
+pub mod paired;
 pub mod precision;
 pub mod quantile;
 pub mod shapes;

@@ -17,6 +17,7 @@ pub mod hgrm;
 pub mod history;
 pub mod knee;
 pub mod lab;
+pub mod mirror;
 pub mod names;
 pub mod plan_check;
 pub mod schema;

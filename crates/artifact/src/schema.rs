@@ -6,6 +6,7 @@ use crate::folder::RunningDocument;
 use crate::history::{HistoryDocument, KneeTrendDocument, TrendDocument};
 use crate::knee::KneeDocument;
 use crate::lab::{AuditDocument, LabCell, LabDocument};
+use crate::mirror::MirrorDocument;
 use crate::plan_check::PlanCheckDocument;
 use crate::signoff::SignoffDocument;
 use crate::trace::TraceSummary;
@@ -22,6 +23,8 @@ pub const COMPARE_KNEES_SCHEMA_FILE: &str = "unblink.compare-knees-1.schema.json
 pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
 /// Name of the sign-off's schema.
 pub const SIGNOFF_SCHEMA_FILE: &str = "unblink.signoff-1.schema.json";
+/// Name of the mirror's schema.
+pub const MIRROR_SCHEMA_FILE: &str = "unblink.mirror-1.schema.json";
 /// Name of the history's schema.
 pub const HISTORY_SCHEMA_FILE: &str = "unblink.history-1.schema.json";
 
@@ -81,6 +84,11 @@ pub fn signoff_schema() -> serde_json::Value {
     schema_of::<SignoffDocument>(SIGNOFF_SCHEMA_FILE)
 }
 
+/// That of [`MirrorDocument`].
+pub fn mirror_schema() -> serde_json::Value {
+    schema_of::<MirrorDocument>(MIRROR_SCHEMA_FILE)
+}
+
 /// That of [`PlanCheckDocument`].
 pub fn plan_check_schema() -> serde_json::Value {
     schema_of::<PlanCheckDocument>(PLAN_CHECK_SCHEMA_FILE)
@@ -132,12 +140,13 @@ pub fn trend_knees_schema() -> serde_json::Value {
 }
 
 /// Every committed schema: (file name, schema).
-pub fn files() -> [(&'static str, serde_json::Value); 15] {
+pub fn files() -> [(&'static str, serde_json::Value); 16] {
     [
         (RUN_SCHEMA_FILE, json_schema()),
         (COMPARE_SCHEMA_FILE, compare_schema()),
         (KNEE_SCHEMA_FILE, knee_schema()),
         (SIGNOFF_SCHEMA_FILE, signoff_schema()),
+        (MIRROR_SCHEMA_FILE, mirror_schema()),
         (COMPARE_KNEES_SCHEMA_FILE, compare_knees_schema()),
         (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
         (TRY_SCHEMA_FILE, try_schema()),

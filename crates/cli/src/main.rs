@@ -27,6 +27,7 @@ mod lab;
 mod live;
 mod load;
 mod manual;
+mod mirror;
 mod observe;
 mod output;
 mod plan;
@@ -82,6 +83,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
         Command::Signoff(args) => signoff::signoff(args),
+        Command::Mirror(args) => mirror::mirror(args),
         Command::Allow(args) => guard::allow(args),
         Command::Lab(command) => lab::lab(command),
         Command::History(args) => history::history(args),
@@ -177,6 +179,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::CompareKnees => schema::compare_knees_schema(),
         SchemaOf::Knee => schema::knee_schema(),
         SchemaOf::Signoff => schema::signoff_schema(),
+        SchemaOf::Mirror => schema::mirror_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::Try => schema::try_schema(),
         SchemaOf::Failures => schema::failures_schema(),

@@ -251,7 +251,7 @@ pub(crate) fn write_beside(path: &Path, page: &str) {
 
 /// Where the record of a run is, and its page; nothing of a folder that is gone.
 fn places(folder: &Path) -> Vec<(&'static str, String)> {
-    if ![RUN_FILE, "knee.json", unblink_artifact::signoff::FILE]
+    if ![RUN_FILE, "knee.json", unblink_artifact::signoff::FILE, unblink_artifact::mirror::FILE]
         .iter()
         .any(|name| folder.join(name).is_file())
     {

@@ -18,6 +18,7 @@ pub mod feeding;
 mod gate;
 pub mod job;
 pub mod limits;
+pub mod mirror;
 mod pace;
 pub mod pacing;
 pub mod preflight;

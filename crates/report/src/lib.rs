@@ -29,6 +29,7 @@ pub mod html;
 pub mod junit;
 pub mod knee;
 pub mod lab;
+pub mod mirror;
 pub mod signoff;
 pub mod svg;
 pub mod terminal;

@@ -24,6 +24,14 @@ pub fn route(request: &Request, out: &mut String) {
     }
 }
 
+/// Appends what a request is called from which nothing of its sender's may be kept: its method, and its path with `{id}` in
+/// the place of whatever an import would make a number of.
+pub fn anonymous_route(method: &str, path: &str, out: &mut String) {
+    out.push_str(method);
+    out.push(' ');
+    out.push_str(&template(path).path);
+}
+
 /// A path in which ids are left open.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Template<'a> {

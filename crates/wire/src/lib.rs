@@ -40,6 +40,7 @@ pub mod grpc;
 mod head;
 pub mod http1;
 pub mod http2;
+pub mod incoming;
 mod keyed;
 mod last_head;
 mod limits;

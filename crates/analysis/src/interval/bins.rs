@@ -7,7 +7,7 @@
 const PER_DOUBLING_LOG2: u32 = 10;
 
 /// The number of the bin that holds `value_ns`. Ascending with the value.
-pub(super) fn number(value_ns: u64) -> u32 {
+pub(crate) fn number(value_ns: u64) -> u32 {
     let doublings = (63 - (value_ns | 1).leading_zeros()).saturating_sub(PER_DOUBLING_LOG2);
     (doublings << PER_DOUBLING_LOG2) + (value_ns >> doublings) as u32
 }

@@ -137,7 +137,7 @@ fn runs(text: &str) -> Result<u32, String> {
 }
 
 /// `5%`, as a share of 1; 0 counts every difference.
-fn effect(text: &str) -> Result<f64, String> {
+pub(super) fn effect(text: &str) -> Result<f64, String> {
     let number = match text.strip_suffix('%') {
         Some(number) => number.trim_end(),
         // 0.05 may mean 5 % or a two-thousandth.

@@ -1,5 +1,6 @@
 //! `unblink fill`: its flags.
 
+use super::tls::TlsArgs;
 use crate::request::workload::WorkloadArgs;
 use crate::value;
 use clap::Args;
@@ -58,21 +59,8 @@ pub(crate) struct FillArgs {
     #[arg(long, value_name = "PATH", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
 
-    /// Accept any certificate
-    #[arg(short = 'k', long, help_heading = "TLS")]
-    pub insecure: bool,
-
-    /// Trust the certificates in this PEM file instead of the system's
-    #[arg(long, value_name = "FILE", help_heading = "TLS")]
-    pub cacert: Option<PathBuf>,
-
-    /// Present this client certificate (PEM)
-    #[arg(long, value_name = "FILE", help_heading = "TLS")]
-    pub cert: Option<PathBuf>,
-
-    /// Private key of the client certificate (PEM)
-    #[arg(long, value_name = "FILE", help_heading = "TLS")]
-    pub key: Option<PathBuf>,
+    #[command(flatten)]
+    pub tls: TlsArgs,
 
     /// Print what was done as JSON
     #[arg(long, help_heading = "Output")]

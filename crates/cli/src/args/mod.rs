@@ -12,6 +12,7 @@ pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod metric_rule;
+pub(crate) mod mirror;
 pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod recorded;
@@ -25,6 +26,7 @@ pub(crate) mod signoff;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
+pub(crate) mod tls;
 pub(crate) mod tried;
 pub(crate) mod web_socket;
 
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Trace(recorded::TraceCommand),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
+    /// Send the requests that a proxy mirrors to a baseline and a candidate, and compare
+    Mirror(Box<mirror::MirrorArgs>),
     /// Run the stages of a plan, and report them as one
     Signoff(Box<signoff::SignoffArgs>),
     /// List recorded runs
@@ -150,6 +154,8 @@ pub(crate) enum SchemaOf {
     Knee,
     /// A sign-off: `signoff --json`
     Signoff,
+    /// A mirror: `mirror --json`
+    Mirror,
     /// The errors in plans: `plan check --json`
     PlanCheck,
     /// What `try` found: `try --json`

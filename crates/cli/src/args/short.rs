@@ -264,7 +264,44 @@ const FILL: Short = Short {
     ],
 };
 
-const SHORT: [Short; 10] = [RUN, TRY, FILL, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+const MIRROR: Short = Short {
+    command: "mirror",
+    arguments: &[],
+    groups: &[
+        (
+            "Requests",
+            &[
+                ("listen", "Where the proxy sends its copies"),
+                ("baseline", "A second instance of the old version, not production"),
+                ("candidate", "The new version"),
+                ("noise", "A third instance, of the old version"),
+                ("mutating", "Copy POST, PUT, DELETE and the like, too"),
+                ("header", "Set a header in each copy"),
+                ("length", "End after this time [default: at Ctrl-C]"),
+            ],
+        ),
+        (
+            "Bounds",
+            &[
+                ("queue", "Pairs under way at once"),
+                ("connections", "To each target"),
+                ("timeout", "An answer that takes longer is none"),
+            ],
+        ),
+        (
+            RESULT,
+            &[
+                ("percentile", "The percentile that decides"),
+                ("min_effect", "A smaller difference doesn't count"),
+                ("output", "Folder for the report"),
+                ("json", "Print the document as JSON"),
+            ],
+        ),
+    ],
+};
+
+const SHORT: [Short; 11] =
+    [RUN, TRY, FILL, SIM, COMPARE, KNEE, MIRROR, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
 
 /// The command line, with a screen of help at `-h`.
 pub(crate) fn command() -> Command {

@@ -4,6 +4,7 @@
 use super::guards::GuardArgs;
 use super::redis::RedisArgs;
 use super::script::ScriptArgs;
+use super::tls::TlsArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
 use crate::request::grpc::fields::GrpcArgs;
@@ -119,6 +120,24 @@ pub(crate) struct TargetArgs {
     /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub key: Option<PathBuf>,
+}
+
+impl TargetArgs {
+    /// Its flags of TLS.
+    pub(crate) fn tls(&self) -> TlsArgs {
+        TlsArgs {
+            insecure: self.insecure,
+            cacert: self.cacert.clone(),
+            cert: self.cert.clone(),
+            key: self.key.clone(),
+        }
+    }
+
+    /// Replaces its flags of TLS.
+    pub(crate) fn set_tls(&mut self, tls: &TlsArgs) {
+        let TlsArgs { insecure, cacert, cert, key } = tls.clone();
+        (self.insecure, self.cacert, self.cert, self.key) = (insecure, cacert, cert, key);
+    }
 }
 
 /// What punctuality may cost.

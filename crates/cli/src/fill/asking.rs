@@ -1,15 +1,13 @@
 //! Questions to a store beside any load.
 
 use crate::args::target::TargetArgs;
-use crate::args::{Cli, Command};
 use crate::request::fields::RequestArgs;
 use crate::request::url::Speaks;
 use crate::request::{Parts, Request};
-use crate::run::{Prepared, prepare_under};
+use crate::run::{self, Prepared, prepare_under};
 use crate::ycsb::requests::{INDEX, store};
 use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, anyhow};
-use clap::Parser;
 use std::time::Duration;
 
 /// So long a question is waited for: a large table takes its time to be counted.
@@ -25,7 +23,7 @@ pub(super) struct Asking {
 impl Asking {
     /// Of the store at `url`; `change` says how it is reached.
     pub(super) fn new(url: &str, change: impl FnOnce(&mut TargetArgs)) -> Result<Asking> {
-        let mut target = run_of(url)?.target;
+        let mut target = run::by_default(url)?.target;
         change(&mut target);
         // Nothing of what the load asks is asked here.
         target.request = RequestArgs::default();
@@ -44,7 +42,7 @@ impl Asking {
 
     /// All of these, ready to be sent over so many connections, so many at once on each.
     pub(super) fn prepared(&self, requests: Vec<Request>, connections: u32, depth: u32) -> Result<Prepared> {
-        let mut run = run_of(&self.url)?;
+        let mut run = run::by_default(&self.url)?;
         run.target = self.target.clone();
         run.target.web_socket.depth = Some(depth);
         run.requests = requests;
@@ -72,14 +70,5 @@ impl Asking {
             Speaks::Redis => self.number(&format!("ZCARD {INDEX}")),
             _ => self.number(&format!("SELECT count(*) FROM {}", workload.table)),
         }
-    }
-}
-
-/// The flags of a run that asks `url` something, as they are by default.
-fn run_of(url: &str) -> Result<crate::args::run::RunArgs> {
-    let line = ["unblink", "run", url, "-R", "1", "-n", "1"];
-    match Cli::try_parse_from(line)?.command {
-        Command::Run(run) => Ok(*run),
-        _ => Err(anyhow!("a run is a run")),
     }
 }

@@ -62,10 +62,8 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
         bail!("nothing is said of how many records to write: give --set recordcount=1M");
     };
     let asking = Asking::new(&args.url, |target| {
-        target.insecure = args.insecure;
+        target.set_tls(&args.tls);
         target.unix_socket.clone_from(&args.unix_socket);
-        target.cacert.clone_from(&args.cacert);
-        (target.cert, target.key) = (args.cert.clone(), args.key.clone());
     })?;
     let begun = Progress::new(args, &workload, records);
     let progress = match args.resume {

@@ -102,7 +102,7 @@ impl Terms {
             return Ok(());
         }
         Err(Forbidden(format!(
-            "{whose} allows load until {end:.0}, and this one would go on for longer: make it shorter (-d), or start it earlier"
+            "{whose} allows load until {end:.0}, and this one would go on for longer: make it shorter, or start it earlier"
         )))
     }
 

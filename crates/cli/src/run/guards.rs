@@ -1,10 +1,12 @@
 //! What stops a load from outside of it: kill switches, budgets, and a name that leads to where no load may go. Kill switches
 //! have threads of their own, so that they are heard within a second, whatever the workers do.
 
+use super::by_default::by_default;
 use super::question::{How, Questions};
 use super::way::Moved;
 use crate::args::guards::GuardArgs;
 use crate::args::run::RunArgs;
+use crate::args::tls::TlsArgs;
 use crate::errors::refused;
 use crate::observe::{End, Observer};
 use anyhow::{Context, Result};
@@ -93,8 +95,25 @@ pub(super) fn prepare(
     Ok(guards)
 }
 
+/// What stops a load that is no run's: no schedule says what falls due, so that a stop is followed by an end. Requests and
+/// errors are counted by whoever sends them.
+pub(crate) fn beside(args: &GuardArgs, tls: &TlsArgs, limits: &Limits) -> Result<Guards> {
+    let how = How { flag: "kill-url", headers: &[], body_bytes_max: None };
+    let ask = |url: &String| {
+        let mut run = by_default(url)?;
+        run.target.set_tls(tls);
+        Questions::new(&run, url, &[String::new()], &how, limits)
+    };
+    let kill_url = args.kill_url.as_ref().map(ask).transpose()?;
+    let budgets = Budgets { time: args.budget_time, ..Budgets::default() };
+    let kill_file = args.kill_file.clone();
+    let guards = Guards { kill_file, kill_url, budgets, moved: Moved::default(), has_followers: true };
+    guards.check_file()?;
+    Ok(guards)
+}
+
 /// The guards of a run that is under way, for as long as this lives.
-pub(super) struct Watching {
+pub(crate) struct Watching {
     fired: Fired,
     /// Stops that were known beforehand, after the schedule's zero.
     planned: Vec<(Nanos, GuardKind, String)>,
@@ -112,7 +131,7 @@ impl Guards {
     ///
     /// # Errors
     /// A kill switch is set already.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_file()?;
         if let Some(questions) = &self.kill_url {
             let url = questions.shown();
@@ -137,7 +156,7 @@ impl Guards {
     }
 
     /// Watches a load whose schedule begins at `start`, and stops it.
-    pub(super) fn watch(self, controls: Arc<Controls>, start: Instant) -> Result<(Watching, Spending)> {
+    pub(crate) fn watch(self, controls: Arc<Controls>, start: Instant) -> Result<(Watching, Spending)> {
         let Guards { kill_file, kill_url, budgets, moved, has_followers } = self;
         let mut planned = Vec::new();
         if let Some(time) = budgets.time {
@@ -186,13 +205,19 @@ fn switched(kill_file: Option<&Path>, moved: &Moved) -> Option<(GuardKind, Strin
     }
 }
 
-fn requests_spent(budget: u64) -> String {
+/// Why a load has ended whose requests are all sent that it may send.
+pub(crate) fn requests_spent(budget: u64) -> String {
     format!("--budget-requests {budget} is used up")
+}
+
+/// The same of one that has failed as often as it may.
+pub(crate) fn errors_spent(budget: u64) -> String {
+    format!("--budget-errors {budget} is used up")
 }
 
 impl Watching {
     /// What has stopped a load that was stopped then, after the schedule's zero, if one of them did.
-    pub(super) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(GuardKind, String)> {
+    pub(crate) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(GuardKind, String)> {
         let planned = self.planned.iter().find(|(at, ..)| Some(*at) == stopped_at);
         self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (*kind, rule.clone())))
     }
@@ -243,7 +268,7 @@ impl Watching {
 }
 
 /// Counts what has been sent and what has failed, an interval after the other.
-pub(super) struct Spending {
+pub(crate) struct Spending {
     budgets: Budgets,
     sent: u64,
     errors: u64,
@@ -260,7 +285,7 @@ impl Observer for Spending {
         self.errors += both.iter().map(|of| of.failed_total() + of.timed_out).sum::<u64>();
         let Budgets { requests, errors, rate_cap, .. } = self.budgets;
         let (kind, rule) = if errors.is_some_and(|max| self.errors >= max) {
-            (GuardKind::BudgetErrors, format!("--budget-errors {} is used up", errors.unwrap_or_default()))
+            (GuardKind::BudgetErrors, errors_spent(errors.unwrap_or_default()))
         } else if requests.is_some_and(|max| self.sent >= max) {
             (GuardKind::BudgetRequests, requests_spent(requests.unwrap_or_default()))
         } else {

@@ -2,6 +2,7 @@
 
 mod abort;
 mod asking;
+mod by_default;
 mod codes;
 mod conditions;
 mod cross_check;
@@ -35,6 +36,7 @@ use crate::observe::{End, Observed, Observer};
 use crate::values_sent::Laws;
 use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
+pub(crate) use by_default::by_default;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 use std::io::IsTerminal;

@@ -2,7 +2,6 @@
 
 use super::requests::in_words;
 use crate::args::run::RunArgs;
-use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::guard::{Guard, Terms};
 use crate::output;
@@ -45,7 +44,7 @@ pub(super) fn ways(
     limits: &Limits,
     guard: &Arc<Guard>,
 ) -> Result<Ways> {
-    check_tls(&args.target)?;
+    args.target.tls().check()?;
     let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
     let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
     if let Some((rule, _)) = rules.iter().find(|rule| !origins.iter().any(|origin| fits(rule, origin))) {
@@ -66,7 +65,7 @@ pub(super) fn ways(
             "warning: --resolve-every has no effect: {host} is an address, not a name"
         ));
     }
-    let options = tls_options(&args.target);
+    let options = args.target.tls().options();
     if options != TlsOptions::default() && origins.iter().all(|origin| !origin.tls) {
         let origins = in_words(origins);
         let rather = if version == Version::Postgres { "write sslmode=verify-full" } else { "use https" };
@@ -90,15 +89,6 @@ pub(super) fn ways(
     };
     let targets = origins.iter().map(&mut way).collect::<Result<_>>()?;
     Ok(Ways { targets, terms, moved, guard: guard.clone() })
-}
-
-fn tls_options(args: &TargetArgs) -> TlsOptions {
-    TlsOptions {
-        insecure: args.insecure,
-        ca_file: args.cacert.clone(),
-        client: args.cert.clone().zip(args.key.clone()),
-        any_name: false,
-    }
 }
 
 /// How PostgreSQL is asked for TLS.
@@ -134,7 +124,7 @@ fn target(
 ) -> Result<Target> {
     let is_postgres = version == Version::Postgres;
     let tls = || -> Result<TlsTarget> {
-        let options = tls_options(&args.target);
+        let options = args.target.tls().options();
         let options = if is_postgres { postgres_options(args, options)? } else { options };
         let tls = tls::target(&origin.host, &options, version.offers())?;
         Ok(TlsTarget { request: is_postgres.then_some(POSTGRES_TLS), ..tls })
@@ -207,25 +197,6 @@ impl Asking<'_> {
             let _ = moved.set(why.clone());
             Err(ResolveError::Forbidden(why))
         })
-    }
-}
-
-/// Flags of TLS that need or contradict each other.
-fn check_tls(args: &TargetArgs) -> Result<()> {
-    match (&args.cert, &args.key) {
-        (Some(_), None) => {
-            refuse!(["cert"], "--cert needs the key of that certificate: add --key FILE (PEM)")
-        }
-        (None, Some(_)) => {
-            refuse!(["key"], "--key needs the certificate that it belongs to: add --cert FILE (PEM)")
-        }
-        _ if args.insecure && args.cacert.is_some() => {
-            refuse!(
-                ["insecure", "cacert"],
-                "-k accepts any certificate, so that --cacert would have no effect: leave one of them out"
-            )
-        }
-        _ => Ok(()),
     }
 }
 
