@@ -3,6 +3,7 @@
 use super::RAMP_UP_WITHOUT_THINKING;
 use crate::rate::Rate;
 use crate::recorded::Recorded;
+use crate::recorded_users::RecordedUsers;
 use crate::schedule::{Phase, Process, recorded_phases};
 use crate::time::Nanos;
 
@@ -20,6 +21,8 @@ pub enum LoadSpec {
     Several(Vec<OpenPart>),
     /// Arrivals as they were recorded; the warm-up is the beginning of the record. The record says what they ask for, too.
     Recorded(Recorded),
+    /// The same by user: each request follows the answer to the one before it, after the recorded pause. A closed load.
+    RecordedUsers(RecordedUsers),
     /// A finite population.
     Closed {
         /// How many users.
@@ -81,7 +84,7 @@ impl LoadSpec {
             LoadSpec::Recorded(recorded) => {
                 vec![OpenPart::whole(recorded_phases(recorded), Process::Recorded)]
             }
-            LoadSpec::Closed { .. } => Vec::new(),
+            LoadSpec::Closed { .. } | LoadSpec::RecordedUsers(_) => Vec::new(),
         }
     }
 }
