@@ -57,6 +57,17 @@ pub struct Users {
     pub begun: Option<u64>,
 }
 
+/// What is known of a replay before its run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Replayed {
+    /// Requests of users who wait for their answers, all together.
+    pub by_user: Option<u64>,
+    /// Requests whose ids are numbers that an import made, and whether that is certain.
+    pub made_up_ids: Option<(u64, bool)>,
+    /// Requests in the part of the trace.
+    pub recorded: u64,
+}
+
 /// One address of a target that has several, over the whole run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address<'a> {
@@ -169,6 +180,8 @@ pub struct Evidence<'a> {
     pub model: Model,
     /// Of a closed load.
     pub users: Option<Users>,
+    /// Of a replay.
+    pub replayed: Option<Replayed>,
     /// The measured shape is one constant rate.
     pub is_hold: bool,
     /// The load grows on purpose beyond what the target carries (a spike, stress): what the target then loses is what

@@ -36,7 +36,7 @@ pub use load::{
 };
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
-pub use replay::{RecordedAnswers, RecordedTimes, ReplayPlan};
+pub use replay::{RecordedAnswers, RecordedIds, RecordedTimes, ReplayByUser, ReplayPlan};
 pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;

@@ -219,7 +219,10 @@ fn plan(
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load_spec(args, requests)?;
-    let rate_max_per_s = highest_together(&load.open_parts());
+    let rate_max_per_s = match &load {
+        LoadSpec::RecordedUsers(users) => users.recorded().most_in_a_second() as f64,
+        load => highest_together(&load.open_parts()),
+    };
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
     let (pool, limited_by) = pool(args, limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
@@ -229,6 +232,12 @@ fn plan(
 
 /// What offers the load. Loads name their requests as objectives do.
 fn load_spec(args: &RunArgs, requests: &Requests) -> Result<LoadSpec> {
+    if args.load.replay.recorded.replay.is_none() && !args.target.path_template.is_empty() {
+        refuse!(
+            ["path-template"],
+            "--path-template is about the paths of a replay: add --replay TRACE, or leave it out"
+        );
+    }
     if args.load.replay.recorded.replay.is_some() && args.precision.precision.is_some() {
         refuse!(
             ["precision", "replay"],
@@ -298,6 +307,9 @@ fn describe(
         Pacing::Frugal => document::Pacing::Frugal,
     });
     precision::describe(&args.precision, &mut described);
+    if let (Some(replay), Some(found)) = (&mut described.replay, args.load.replay.known(args.load.seed)) {
+        replay.made_up_ids = found.made_up_ids(&args.target.path_template);
+    }
     (described, loads)
 }
 
@@ -334,6 +346,7 @@ fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
     match load {
         LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => wanted,
+        LoadSpec::RecordedUsers(users) => wanted.min(users.users().min(u64::from(u32::MAX)) as u32),
         LoadSpec::Closed { users, .. } => wanted.min(*users),
     }
 }
