@@ -29,10 +29,12 @@ build: ## the release binary, target/release/unblink
 	@tools/setup build
 	cargo build --release --locked --package unblink
 
-# musl-gcc compiles the C of TLS, SQLite and Lua; where musl is the system's own C library, cc does.
+# musl-gcc compiles the C of TLS, SQLite and Lua; where musl is the system's own C library, cc does. LuaJIT links a program of its
+# own, too, which nobody runs; in it, Debian's libgcc asks for a function that musl lacks.
 static: ## one file that needs no library: target/*-unknown-linux-musl/release/unblink
 	@tools/setup static
-	env CC_$(subst -,_,$(MUSL))=$$(command -v musl-gcc || echo cc) \
+	cc=$$(command -v musl-gcc || echo cc) && \
+	env CC_$(subst -,_,$(MUSL))=$$cc TARGET_LD="$$cc -Wl,--defsym=_dl_find_object=0" \
 		cargo build --release --locked --package unblink --target $(MUSL)
 
 image: static ## a container image with that file in it and no system (podman or docker)

@@ -83,6 +83,9 @@ pub struct Address<'a> {
     pub unanswered: u64,
     /// Attempts that failed otherwise.
     pub unreachable: u64,
+    /// Measured arrivals whose last attempt was sent to it; `None` where that was not recorded, or where its name came to other
+    /// addresses during the run.
+    pub arrivals: Option<u64>,
 }
 
 /// What happened in one stretch of time, warm-up included.

@@ -78,6 +78,8 @@ codes! {
     ScriptFailed = "script_failed";
     /// One address of several hardly took a connection.
     AddressDead = "address_dead";
+    /// One address of several was asked far more or less often than the others.
+    AddressesUneven = "addresses_uneven";
     /// Arrivals waited because the pool was full.
     PoolLimitReached = "pool_limit_reached";
     /// Messages came unasked where answers are told by their order.
@@ -96,6 +98,8 @@ codes! {
     CrossCheckFailed = "cross_check_failed";
     /// The target asked to wait, and the schedule went on.
     AskedToWait = "asked_to_wait";
+    /// The target refused connections because it takes no more.
+    TargetFull = "target_full";
     /// A printed percentile is only a lower bound.
     TimeoutsShapePercentile = "timeouts_shape_percentile";
     /// Many arrivals of a part fell due or ended outside of it.

@@ -7,7 +7,7 @@ use slo_support::{World, uniform};
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::Moves;
 use unblink_analysis::slo::*;
-use unblink_core::record::Track;
+use unblink_core::record::{Interval, Track};
 use unblink_core::time::{Nanos, SECOND_NS};
 
 #[test]
@@ -333,10 +333,15 @@ fn a_rule_sees_what_hurts_at_a_low_rate() {
 #[test]
 fn what_hangs_is_seen_before_it_is_recorded() {
     // 100 a second; from 10 s on nothing is answered. Older than 2 s at 14 s are those of 10 s and 11 s.
-    let mut outstanding = Outstanding::longer_than(Nanos::from_secs(2));
+    let mut outstanding = Outstanding::longer_than(Measure::Response, Nanos::from_secs(2));
     let second = Nanos::from_secs(1);
     let seen: Vec<u64> = (0..14)
-        .map(|s: u64| outstanding.add(Nanos::from_secs(s), second, 100, s.saturating_sub(9) * 100))
+        .map(|s: u64| {
+            let mut interval = Interval { start: Nanos::from_secs(s), length: second, ..Interval::empty(1) };
+            interval.bank.counters.measured.due = 100;
+            interval.gauges.in_flight = s.saturating_sub(9) * 100;
+            outstanding.add(&interval).0
+        })
         .collect();
     assert_eq!(seen[..12], [0; 12]);
     assert_eq!(seen[12..], [100, 200]);

@@ -18,6 +18,11 @@ const TICKS_PER_HALVING: u32 = 5;
 /// The percentile distribution of what was completed and what is only known to take longer: the censored, and
 /// `open` more of which not even an age is known, as in a run that was killed.
 pub fn percentile_distribution(completed: &Track<u64>, censored: &Track<u64>, open: u64) -> String {
+    distribution_of("Response time from the intended start", (completed, censored), open)
+}
+
+/// The same of what is called so.
+pub fn distribution_of(what: &str, (completed, censored): (&Track<u64>, &Track<u64>), open: u64) -> String {
     let survival = Survival::with_open(completed, censored, open);
     let steps: Vec<(u64, f64)> = survival.steps().collect();
     let mut out = String::from("       Value     Percentile TotalCount 1/(1-Percentile)\n\n");
@@ -31,7 +36,7 @@ pub fn percentile_distribution(completed: &Track<u64>, censored: &Track<u64>, op
         level = next_level(level);
         place = steps.partition_point(|(_, share)| *share < level - ROUNDING).min(steps.len() - 1);
     }
-    out.push_str(&footer(completed, &survival));
+    out.push_str(&footer(what, completed, &survival));
     out
 }
 
@@ -51,7 +56,7 @@ fn next_level(level: f64) -> f64 {
     level + 1.0 / (f64::from(TICKS_PER_HALVING) * halvings.exp2())
 }
 
-fn footer(completed: &Track<u64>, survival: &Survival) -> String {
+fn footer(what: &str, completed: &Track<u64>, survival: &Survival) -> String {
     let mean = completed.mean_ns().unwrap_or(0.0) / MS;
     let deviation = completed.histogram.stdev() / MS;
     let max = completed.max_ns as f64 / MS;
@@ -61,7 +66,7 @@ fn footer(completed: &Track<u64>, survival: &Survival) -> String {
         "#[Mean    = {mean:12.3}, StdDeviation   = {deviation:12.3}]\n\
          #[Max     = {max:12.3}, Total count    = {:12}]\n\
          #[Buckets = {buckets:12}, SubBuckets     = {:12}]\n\
-         # Response time from the intended start, in ms.\n",
+         # {what}, in ms.\n",
         survival.count(),
         2048,
     );

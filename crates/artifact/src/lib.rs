@@ -25,3 +25,4 @@ pub mod simulated;
 pub mod tally;
 pub mod trace;
 pub mod tried;
+pub mod ycsb;

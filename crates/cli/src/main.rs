@@ -16,6 +16,7 @@ mod errors;
 mod exit;
 mod expect;
 mod explain;
+mod fill;
 mod folder;
 mod guard;
 mod history;
@@ -49,6 +50,7 @@ mod think;
 mod trace;
 mod tried;
 mod value;
+mod ycsb;
 
 use args::{Cli, Command, SchemaOf};
 use clap::FromArgMatches;
@@ -58,7 +60,7 @@ use std::process::ExitCode;
 use unblink_artifact::schema;
 
 fn main() -> ExitCode {
-    match plan::command_line().and_then(|cli| execute(&cli)) {
+    match plan::command_line().and_then(fill::counted).and_then(|cli| execute(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             output::note(format_args!("error: {}", harmless(&explain_error(&error), std::env::args_os())));
@@ -71,6 +73,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Try(args) => tried::tried(args),
+        Command::Fill(args) => fill::fill(args),
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::RUN_FILE;
 use unblink_artifact::harmless;
-use unblink_artifact::hgrm::percentile_distribution;
+use unblink_artifact::hgrm::{distribution_of, percentile_distribution};
 use unblink_artifact::tally::Tally;
+use unblink_artifact::ycsb;
 use unblink_core::record::Series;
 use unblink_report::terminal::Style;
 
@@ -56,6 +57,14 @@ pub(crate) fn present(
         let open = document.response_time.censored.saturating_sub(longer.count());
         write(path, &percentile_distribution(known, longer, open))?;
     }
+    if let Some(folder) = &exports.hgrm_by_request {
+        for (name, text) in by_request(document, tally) {
+            write(&folder.join(name), &text)?;
+        }
+    }
+    if let Some(path) = &exports.ycsb_output {
+        write(path, &ycsb::text(document, tally))?;
+    }
     if let Some(path) = &exports.junit {
         write(path, &unblink_report::junit::render(document))?;
     }
@@ -82,12 +91,38 @@ pub(crate) fn present(
     Ok(())
 }
 
+/// Percentile distributions of response and service time, with the names of their files.
+fn by_request(document: &RunDocument, tally: &Tally) -> Vec<(String, String)> {
+    let clocks = [
+        ("response", "Response time from the intended start", [Series::Response, Series::ResponseCensored]),
+        ("service", "Service time from the send", [Series::Service, Series::ServiceCensored]),
+    ];
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (place, operation) in document.operations.iter().enumerate() {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let name: String = operation.plan.name.chars().map(plain).take(FILE_NAME_MAX).collect();
+        for (clock, what, series) in clocks {
+            let [known, longer] = series.map(|series| ycsb::completed(tally, place, series));
+            // Of a run that was killed some have no age on record.
+            let open = match clock {
+                "response" => operation.response_time.censored.saturating_sub(longer.count()),
+                _ => 0,
+            };
+            let file = format!("{name}.{clock}.hgrm");
+            let is_taken = all.iter().any(|(other, _)| *other == file);
+            let file = if is_taken { format!("{name}-{}.{clock}.hgrm", place + 1) } else { file };
+            all.push((file, distribution_of(what, (&known, &longer), open)));
+        }
+    }
+    all
+}
+
 /// Can every file that was asked for be written? Known before anything is sent.
 pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
     if usize::from(exports.json) + exports.files().filter(|path| is_stdout(path)).count() > 1 {
         bail!(
-            "only one of --json, --csv -, --csv-percentiles -, --hgrm -, --junit - and --summary - can go to standard \
-             output"
+            "only one of --json, --csv -, --csv-percentiles -, --hgrm -, --ycsb-output -, --junit - and --summary - can go to \
+             standard output"
         );
     }
     let summary = exports.is_for_github().then(github_summary).transpose()?;
@@ -95,14 +130,18 @@ pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
-    if let Some(folder) = &exports.svg {
+    for (flag, folder) in [("svg", &exports.svg), ("hgrm-by-request", &exports.hgrm_by_request)] {
+        let Some(folder) = folder else { continue };
         if is_stdout(folder) {
-            bail!("--svg writes several pictures and needs a folder, not standard output");
+            bail!("--{flag} writes several files and needs a folder, not standard output");
         }
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
     }
     Ok(())
 }
+
+/// Characters of a request's name in the name of a file.
+const FILE_NAME_MAX: usize = 60;
 
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
@@ -140,6 +179,7 @@ impl Exports {
             self.csv.as_ref(),
             self.csv_percentiles.as_ref(),
             self.hgrm.as_ref(),
+            self.ycsb_output.as_ref(),
             self.junit.as_ref(),
             summary,
         ];

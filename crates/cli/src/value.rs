@@ -270,6 +270,16 @@ pub(crate) fn streams(text: &str) -> Result<u32, String> {
     at_most(STREAMS_MAX, "streams", text)
 }
 
+/// Connections of `fill`.
+pub(crate) fn fill_connections(text: &str) -> Result<u32, String> {
+    at_most(1_000, "connections", text)
+}
+
+/// Requests under way on a connection of `fill`.
+pub(crate) fn fill_depth(text: &str) -> Result<u32, String> {
+    at_most(64, "requests at once", text)
+}
+
 pub(crate) fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
     let fitting = u32::try_from(count(text)?).ok().filter(|&n| n <= max);
     fitting.ok_or_else(|| format!("{text:?} are more {of_what} than there can be: give at most {max}"))

@@ -60,6 +60,23 @@ fn http_2_over_tls_and_without() {
     assert_eq!(said.code(), Some(1), "{said:?}");
 }
 
+/// Four places, each taken for 50 ms: the others wait for one, in the run as in its simulation.
+#[test]
+fn a_simulation_of_full_connections_agrees_with_a_run() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--http", "2", "--scenario", "healthy", "--baseline", "50ms"]);
+    let load =
+        ["--http", "2", "--streams", "4", "-c", "1", "-R", "50", "--arrivals", "poisson", "--seed", "2"];
+    let rest = ["-d", "8s", "--timeout", "10s", "--no-store", "--json", "-o"];
+    let live = place.call(&[&["run", &lab.url], &load[..], &rest, &["live"]].concat()).run();
+    live.assert_all("ok");
+    let simulated =
+        place.call(&[&["sim", "--server", "service=50ms"], &load[..], &rest, &["simulated"]].concat()).run();
+    let [of_run, of_sim] = [&live, &simulated].map(|run| run.quantile("response_time", 0.99).0 as f64);
+    assert!(of_sim > 80e6, "{of_sim}: some wait");
+    assert!((of_run / of_sim - 1.0).abs() < 0.05, "{of_run} ns in the run, {of_sim} ns simulated");
+}
+
 #[test]
 fn a_scenario_that_ends_connections_is_refused() {
     let place = Place::new();

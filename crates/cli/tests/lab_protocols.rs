@@ -3,6 +3,7 @@
 
 mod support;
 
+use rustix::process::{Resource, getrlimit};
 use support::lab::Lab;
 use support::{Place, Run};
 use unblink_lab::{TruthRow, read_truth};
@@ -96,6 +97,27 @@ fn a_stall_over_one_web_socket() {
     let (run, rows) = run(&["--ws"], &[&NAMED[..], &["-c", "1", "--depth", "64"]].concat());
     check(&run, &rows, "response_time", |row| row.answered_ns);
     is_on_one_connection(&rows);
+}
+
+/// All of them are opened before the load and held to its end, whichever of them the messages go over.
+#[test]
+fn fifteen_thousand_web_sockets_are_held() {
+    // Each takes a descriptor here and one there. A machine may allow fewer.
+    let allowed = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let held = 15_000.min(allowed.saturating_sub(200));
+    assert!(held >= 3_000, "{allowed} descriptors are too few to prove anything: ulimit -Hn");
+    let place = Place::new();
+    let mut lab =
+        Lab::serve(&place, &["--scenario", "healthy", "--made-for", "60s", "--ws", "--truth", "truth.csv"]);
+    let sockets = held.to_string();
+    let load = [&lab.url[..], "-R", "500", "-n", "1500", "--no-preflight", "-c", &sockets];
+    let run = place.measure(&[&load[..], &NAMED].concat());
+    lab.stop();
+    run.assert_all("ok");
+    assert_eq!([run.arrivals("ok"), run.connections("opened"), run.connections("failed")], [1_500, held, 0]);
+    assert_eq!(run.count("/origins/0/connections/peak"), held);
+    let rows = read_truth(place.path().join("truth.csv")).expect("a truth log");
+    assert_eq!(rows.len(), 1_500);
 }
 
 /// Events whose times are in the log, of which the stall froze some amid their answers.

@@ -62,6 +62,33 @@ fn plan_show_draws_what_is_drawn() {
 }
 
 #[test]
+fn plan_show_weighs_a_journey_by_all_its_requests() {
+    let place = Place::new();
+    let load = "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 100\nduration = \"10s\"\n";
+    let shown = |name: &str, requests: &str| {
+        place.file(name, &(load.to_string() + requests));
+        let said = place.call(&["plan", "show", name]);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        said.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mean = |text: &str| -> u64 {
+        let (_, rest) = text.split_once("each has ").unwrap_or_else(|| panic!("{text}"));
+        rest.split_once(" B on average").unwrap_or_else(|| panic!("{text}")).0.parse().unwrap()
+    };
+    let one = shown("one.toml", "[[requests]]\nurl = \"/search\"\n");
+    let step = "[[journeys]]\nname = \"buy\"\n[[journeys.steps]]\nurl = \"/search\"\nrepeat = 3\n";
+    let three = shown("three.toml", step);
+    assert_eq!(mean(&three), 3 * mean(&one), "{three}");
+    assert!(three.contains("0 s GET /search, then 2 more"), "{three}");
+    // What is taken from an answer is not known yet, and of what is asked again and again the first request counts.
+    let more =
+        "[[journeys.steps]]\nurl = \"/search\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"9s\"\n";
+    let polled = shown("polled.toml", &(step.to_string() + more));
+    assert_eq!(mean(&polled), 4 * mean(&one), "{polled}");
+    assert!(polled.contains("then 3 more") && polled.contains("What answers bring is left out"), "{polled}");
+}
+
+#[test]
 fn a_plan_in_another_form_keeps_its_templates() {
     let place = Place::new();
     place.file("users.csv", "id,word\n1,a\n");

@@ -1,111 +1,14 @@
 //! Commands to a real Redis from the command line, and to servers that are none.
 
+mod stores;
 mod support;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
 use std::time::Duration;
-use support::{Place, Run};
-
-const FORTY: [&str; 4] = ["-R", "200", "-n", "40"];
-
-/// A server in the foreground; it ends with this.
-struct Redis {
-    child: Child,
-    port: u16,
-    more: Vec<String>,
-    place: Place,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
-}
-
-impl Redis {
-    fn start(more: &[&str]) -> Redis {
-        let (place, port) = (Place::new(), free_port());
-        let more: Vec<String> = more.iter().map(ToString::to_string).collect();
-        let mut redis = Redis { child: Redis::spawn(&place, port, &more), port, more, place };
-        redis.wait_until_it_listens();
-        redis
-    }
-
-    fn spawn(place: &Place, port: u16, more: &[String]) -> Child {
-        let mut command = Command::new("redis-server");
-        command.args([
-            "--bind",
-            "127.0.0.1",
-            "--port",
-            &port.to_string(),
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ]);
-        command
-            .args(["--dir", place.path().to_str().expect("UTF-8"), "--unixsocket", "redis.sock"])
-            .args(more);
-        let started = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        started.expect(
-            "there is no redis-server; install it: apt-get install redis-server (or: tools/setup test)",
-        )
-    }
-
-    fn wait_until_it_listens(&mut self) {
-        for _ in 0..1_000 {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return;
-            }
-            assert!(self.child.try_wait().expect("a child").is_none(), "redis-server has ended");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("redis-server does not listen");
-    }
-
-    fn end(&mut self) {
-        self.child.kill().expect("a child");
-        self.child.wait().expect("a child");
-    }
-
-    fn start_again(&mut self) {
-        self.child = Redis::spawn(&self.place, self.port, &self.more);
-        self.wait_until_it_listens();
-    }
-
-    fn signal(&self, signal: Signal) {
-        rustix::process::kill_process(Pid::from_child(&self.child), signal).expect("a process");
-    }
-
-    fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    /// Sends commands in a line each, and gives what comes until `end` is there.
-    fn ask(&self, lines: &str, end: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
-        stream.write_all(lines.as_bytes()).expect("it is written");
-        let (mut said, mut buffer) = (String::new(), [0; 4096]);
-        while !said.contains(end) {
-            let n = stream.read(&mut buffer).expect("it answers");
-            assert!(n > 0, "{said}");
-            said += &String::from_utf8_lossy(&buffer[..n]);
-        }
-        said
-    }
-
-    fn run(&self, more: &[&str]) -> Run {
-        Place::new().measure(&[&[self.url().as_str()], &FORTY[..], more].concat())
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use stores::{FORTY, Redis, free_port, redis_tls};
+use support::Place;
 
 #[test]
 fn commands_are_drawn_and_their_replies_counted_by_what_they_are() {
@@ -444,4 +347,86 @@ fn what_can_not_be_is_refused() {
         said.refused(&[part]);
         assert!(!said.stderr.contains("s3cret"), "{}", said.stderr);
     }
+}
+
+#[test]
+fn commands_go_over_tls() {
+    let (place, port) = (Place::new(), free_port());
+    let tls = redis_tls(&place, port);
+    let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
+    let _redis = Redis::start(&tls);
+    let certificate = place.path().join("redis.crt");
+    let trusted = ["--cacert", certificate.to_str().expect("UTF-8")];
+    let url = |host: &str| format!("rediss://{host}:{port}");
+    let load = [&FORTY[..], &["-c", "4", "--command", "SET k:{{index}} {{bytes(5000)}}"]].concat();
+    for (host, more) in [("localhost", &trusted[..]), ("127.0.0.1", &["-k"])] {
+        let url = url(host);
+        let run = Place::new().measure(&[&[url.as_str()], &load[..], more].concat());
+        run.assert_all("ok");
+        assert_eq!(run.at("/origins/0/scheme"), "rediss");
+        assert_eq!(run.connections("opened"), 4);
+    }
+    let said = Place::new().call(&[&["run", url("127.0.0.1").as_str()], &load[..], &trusted].concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.replace("\n    ", " ").contains("another name than the URL's"), "{said:?}");
+}
+
+#[test]
+fn a_full_server_is_a_finding() {
+    // Redis keeps 32 descriptors for itself.
+    let redis = Redis::start(&["--maxclients", "4"]);
+    let run = redis.run(&["-c", "8", "--command", "INCR n", "--no-preflight"]);
+    assert!(run.has_finding("target_full") && run.connections("full") > 0, "{run:?}");
+    let run = redis.run(&["-c", "2", "--command", "INCR n", "--no-preflight"]);
+    assert!(!run.has_finding("target_full"), "{run:?}");
+}
+
+/// A script that takes 5 ms has a knee at 200/s.
+#[test]
+fn the_knee_of_a_server_is_found() {
+    let redis = Redis::start(&[]);
+    let place = Place::new();
+    let script = "local t = redis.call('TIME') local from = t[1] * 1000000 + t[2] \
+                  repeat t = redis.call('TIME') until t[1] * 1000000 + t[2] - from > 5000 return 1";
+    let url = redis.url();
+    let command = ["--command", "EVAL", "--command", script, "--command", "0", "-c", "4"];
+    let search =
+        ["--slo", "p90 < 200ms", "--start", "25", "--within", "30s", "--quiet", "--json", "-o", "out"];
+    let times = ["--settle", "200ms", "--rest", "200ms", "--measure", "4s", "--measure-max", "4s"];
+    let said = place.call(&[&["knee", url.as_str()], &command[..], &search, &times].concat());
+    let document: serde_json::Value =
+        serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    let trials = document["trials"].as_array().expect("trials");
+    assert!(
+        !trials.is_empty() && document["schema"].as_str().is_some_and(|s| s.contains("knee")),
+        "{document}"
+    );
+    let rates: Vec<f64> = trials.iter().filter_map(|trial| trial["offered_per_s"].as_f64()).collect();
+    assert_eq!(rates.len(), trials.len(), "{document}");
+    // Whatever this machine does meanwhile, no more than 200/s are ever met.
+    let met = trials.iter().zip(&rates).filter(|(trial, _)| trial["verdict"] == "met");
+    assert!(met.map(|(_, rate)| *rate).all(|rate| rate < 230.0), "{document}");
+    assert!(rates.iter().any(|rate| *rate > 40.0), "{rates:?}");
+}
+
+/// The same command against two servers, one of which is made to take longer.
+#[test]
+fn a_slower_server_is_told_from_another() {
+    let (fast, slow) = (Redis::start(&[]), Redis::start(&[]));
+    for (redis, turns) in [(&fast, 10), (&slow, 60_000)] {
+        redis.ask(&format!("SET turns {turns}\r\n"), "+OK");
+    }
+    let script =
+        "local n = redis.call('GET', 'turns') for i = 1, n do redis.call('EXISTS', 'a') end return n";
+    let command =
+        ["--command", "EVAL", "--command", script, "--command", "0", "-R", "20", "-d", "2s", "-c", "4"];
+    let (place, urls) = (Place::new(), [fast.url(), slow.url()]);
+    let args = [
+        &["compare", urls[0].as_str(), urls[1].as_str(), "--runs", "5", "--json", "-o", "out"],
+        &command[..],
+    ];
+    let said = place.call(&args.concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert!(document["schema"].as_str().is_some_and(|s| s.contains("compare")), "{document}");
 }

@@ -18,12 +18,17 @@ fn server(count: u32, gap: Service) -> ServerSpec {
 
 /// One arrival a second for `seconds`, from 0 s on.
 fn run(world: &WorldSpec, seconds: u64, timeout: Nanos) -> Bank<u64> {
+    run_warmed(world, Nanos::ZERO, seconds, timeout)
+}
+
+/// The same, after so long a warm-up, which begins at 0 s.
+fn run_warmed(world: &WorldSpec, warmup: Nanos, seconds: u64, timeout: Nanos) -> Bank<u64> {
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))],
             process: Process::Even,
         },
-        warmup: Nanos::ZERO,
+        warmup,
         limit: None,
         timeout,
         drain: None,
@@ -37,7 +42,13 @@ fn run(world: &WorldSpec, seconds: u64, timeout: Nanos) -> Bank<u64> {
     });
     let mut totals = Bank::new(1);
     simulate(&plan.unwrap(), world, |interval| totals.add(&interval.bank));
-    assert_eq!(totals.counters.measured.ended(), seconds);
+    let counters = &totals.counters;
+    assert_eq!((counters.measured.ended(), counters.warmup.ended()), (seconds, warmup.0 / 1_000_000_000));
+    assert_eq!(
+        (counters.events.open(), counters.warmup_events.open()),
+        (Some(0), Some(0)),
+        "the run has an end"
+    );
     totals
 }
 
@@ -61,11 +72,35 @@ fn a_steady_stream_has_its_first_event_its_gaps_and_its_end() {
     assert_only(&bank, Series::FirstEventService, 20, ms(10));
     assert_only(&bank, Series::EventGap, 80, ms(100));
     assert_only(&bank, Series::Response, 20, ms(410));
-    let counts = EventCounts { begun: 20, events: 100, keep_alives: 0, whole: 20, events_of_whole: 100 };
+    let counts = EventCounts {
+        begun: 20,
+        over: 20,
+        events: 100,
+        keep_alives: 0,
+        whole: 20,
+        events_of_whole: 100,
+        in_load: 100,
+    };
     assert_eq!(bank.counters.events, counts);
     for series in [Series::FirstEventCensored, Series::EventGapCensored, Series::EventGapHindered] {
         assert_eq!(all(&bank, series), [], "{}", series.name());
     }
+}
+
+/// Answers of five events, 10 ms, 510 ms and so on up to 2,010 ms after their requests, of one request a second.
+#[test]
+fn events_in_the_load_are_those_that_came_while_it_lasted() {
+    let world = WorldSpec::new(server(5, Service::Constant(ms(500))));
+    // Of the requests at 2 s and at 3 s, an event comes at 4.01 s, and events from 4.01 s to 5.01 s.
+    let bank = run(&world, 4, Nanos::from_secs(30));
+    let events = bank.counters.events;
+    assert_eq!((events.begun, events.events, events.in_load), (4, 20, 20 - 1 - 3));
+    // From 2 s to 4 s: four of the requests before 2 s, four of that at 2 s, and two of that at 3 s.
+    let bank = run_warmed(&world, Nanos::from_secs(2), 2, Nanos::from_secs(30));
+    let events = bank.counters.events;
+    assert_eq!((events.begun, events.over, events.events, events.in_load), (2, 2, 10, 4 + 4 + 2));
+    let before = bank.counters.warmup_events;
+    assert_eq!((before.begun, before.over, before.events, before.in_load), (2, 2, 10, 0));
 }
 
 /// The server falls silent for 2 s in the middle of the answer to the fourth request. Those that are asked meanwhile have a

@@ -4,6 +4,8 @@
 mod journeys;
 #[path = "hostile/own.rs"]
 mod own;
+#[path = "hostile/sockets.rs"]
+mod sockets;
 mod world;
 
 use std::collections::{HashMap, HashSet};

@@ -14,6 +14,7 @@ pub mod controls;
 mod directory;
 pub mod error;
 pub mod failed;
+pub mod feeding;
 mod gate;
 pub mod job;
 pub mod limits;

@@ -3,15 +3,19 @@
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
 mod calls;
+mod databases;
+mod steps;
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
+use databases::{job_in_commands, job_in_transactions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
+use steps::{job_in_steps, responder_to_steps};
 use together::{FirstTogether, USERS};
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec};
@@ -410,4 +414,13 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
     assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "WebSocket");
+    let (allocations, ok) = allocations_of(job_in_commands(closed()));
+    assert!(ok > 500, "Redis: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "Redis");
+    let (allocations, ok) = allocations_of(job_in_transactions(closed()));
+    assert!(ok > 500, "PostgreSQL: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "PostgreSQL");
+    let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
+    assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "steps over a WebSocket");
 }

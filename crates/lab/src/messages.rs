@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use tungstenite::handshake::server::NoCallback;
 use tungstenite::handshake::{HandshakeError, MidHandshake, server::ServerHandshake};
+use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
 use crate::answer::Answer;
@@ -14,6 +15,9 @@ use crate::framer::Request;
 use crate::model::RequestId;
 use crate::multiplexed::Multiplexed;
 use crate::pipe::Pipe;
+
+/// Of each socket's buffer, in bytes. The crate's own 128 KiB are 2 GB for 15,000 sockets that are only held.
+const READ_BUFFER: usize = 4 << 10;
 
 /// See the module.
 pub(crate) struct Messages {
@@ -36,7 +40,8 @@ enum State {
 impl Messages {
     pub(crate) fn new() -> Self {
         let pipe = Pipe::default();
-        let state = State::after(tungstenite::accept(pipe.clone()));
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
+        let state = State::after(tungstenite::accept_with_config(pipe.clone(), Some(config)));
         Self { pipe, state, arrived: VecDeque::new(), current: None, under_way: HashMap::new() }
     }
 

@@ -4,9 +4,10 @@
 //! a second. What a head means depends on its bytes, the kind of request and the limits alone, so that equal bytes need
 //! no second reading. A head with anything in it that differs from one answer to the next is simply read each time.
 
+use crate::Limits;
 use crate::body::Body;
 use crate::head::RequestKind;
-use crate::{Limits, Response};
+use crate::response::Response;
 
 /// Longer heads are read anew each time.
 const BYTES_MAX: usize = 2048;

@@ -7,6 +7,8 @@
 mod codes;
 mod connection;
 mod fault;
+#[cfg(test)]
+mod following;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lexer;
@@ -23,3 +25,9 @@ pub use connection::{Postgres, Settings, Shared};
 pub use fault::Fault;
 pub use session::{Session, User};
 pub use sql::{BadSql, Transaction, shown};
+
+/// Asks a server for TLS; one that takes it answers [`TLS_GRANTED`], and then the handshake begins.
+pub const TLS_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
+
+/// The answer of a server that takes TLS.
+pub const TLS_GRANTED: u8 = b'S';

@@ -79,6 +79,8 @@ pub trait Sink {
     fn unsolicited(&mut self, _in_order: bool) {}
     /// The peer has asked whether the connection lives, and is told.
     fn pinged(&mut self) {}
+    /// A request that is made of several asks the next of them, now that the one before it is answered.
+    fn followed(&mut self, _tag: Tag) {}
     /// A whole message that nobody has asked for by its place is what the request with this number waits for.
     fn wants(&mut self, _number: u32, _message: &[u8]) -> bool {
         true
@@ -121,6 +123,10 @@ pub trait Protocol: Sized {
     /// The code of an answer by which the target says that the time has passed for which it was told that the answer would be
     /// waited for. Only where requests tell ([`Filler::left_ns`]).
     const DEADLINE: Option<u16> = None;
+
+    /// The violation by which the target says that it takes no more connections, where it can say so: a number into
+    /// [`Protocol::VIOLATIONS`].
+    const FULL: Option<u16> = None;
 
     /// Where codes have names, so many of the first ones mean no failure.
     const SUCCESSES: u16 = 1;

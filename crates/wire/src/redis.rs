@@ -13,6 +13,7 @@ mod greeting;
 mod line;
 mod names;
 mod reader;
+mod series;
 mod words;
 
 pub use codes::{NIL, OK, name as code_name};

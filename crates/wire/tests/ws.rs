@@ -87,6 +87,21 @@ fn written(messages: &[Sent]) -> Vec<u8> {
     server.get_ref().output.clone()
 }
 
+/// Of any length, and often of one at which the length of a frame's head changes.
+fn text() -> impl Strategy<Value = String> {
+    let near = prop_oneof![Just(125usize), Just(65_535)];
+    let at_border = (near, 0..3usize).prop_map(|(border, more)| "x".repeat(border - 1 + more));
+    prop_oneof!["\\PC{0,60}", at_border]
+}
+
+fn echo(mut server: WebSocket<TcpStream>) {
+    while let Ok(message) = server.read() {
+        if message.is_text() && server.send(message).is_err() {
+            return;
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -115,6 +130,16 @@ proptest! {
         let mut server = WebSocket::from_raw_socket(Wire::reading(&outcome.written), Role::Server, None);
         for ping in pings {
             prop_assert_eq!(server.read().unwrap(), Theirs::Pong(ping.into()));
+        }
+    }
+
+    #[test]
+    fn what_is_sent_is_read_by_another_server(texts in vec(text(), 1..8)) {
+        let mut client = Client::connect(Matching::Order, echo);
+        for pair in texts.chunks(2) {
+            let tagged: Vec<(u64, String)> = (1..).zip(pair.iter().cloned()).collect();
+            tagged.iter().for_each(|(tag, text)| client.send(*tag, text));
+            prop_assert_eq!(client.read_answers(pair.len()), tagged);
         }
     }
 
@@ -241,13 +266,7 @@ fn name_before_colon() -> Matching {
 
 #[test]
 fn an_echo_answers_in_order() {
-    let mut client = Client::connect(Matching::Order, |mut server| {
-        while let Ok(message) = server.read() {
-            if message.is_text() && server.send(message).is_err() {
-                return;
-            }
-        }
-    });
+    let mut client = Client::connect(Matching::Order, echo);
     let long = "ü".repeat(40_000);
     for (tag, text) in [(1, "a"), (2, ""), (3, &long)] {
         client.send(tag, text);

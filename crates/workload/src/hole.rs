@@ -4,6 +4,7 @@ use crate::encode::Context;
 use crate::expression::arguments::nearest;
 use crate::expression::number::whole;
 use crate::lets::Lets;
+use crate::records::KeyNames;
 
 /// Longest text of `bytes(…)`; longer ones are cut to it.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 20;
@@ -25,6 +26,8 @@ pub(crate) enum What {
     Literal(Box<str>),
     /// A named value, or one column of its row.
     Value { of: u32, column: Option<u32> },
+    /// The key of the record whose number is a named value, or its score.
+    Record { of: u32, names: KeyNames, is_score: bool },
     /// What was taken from an answer beside the load.
     Captured(u32),
     /// What its journey took from an earlier answer.
@@ -176,6 +179,23 @@ impl What {
                 }
                 Ok(What::Bytes(Length::Fixed(fixed)))
             }
+            ("ycsb_key" | "ycsb_score", [value, rest @ ..]) => {
+                let of = lets.number(value).filter(|&of| lets.source(of).is_number());
+                let of = of.ok_or_else(|| {
+                    format!("{value:?} is no value that is a number: {name}(key) takes the name of one")
+                })?;
+                let wrong = || format!("{name} takes a value, `hashed` or `ordered`, and a number of digits");
+                let (is_ordered, digits) = match rest {
+                    [] => (false, 1),
+                    [order] => (is_ordered(order).ok_or_else(wrong)?, 1),
+                    [order, digits] => {
+                        (is_ordered(order).ok_or_else(wrong)?, digits.parse().map_err(|_| wrong())?)
+                    }
+                    _ => return Err(wrong()),
+                };
+                let is_score = name == "ycsb_score";
+                Ok(What::Record { of, names: KeyNames { is_ordered, digits }, is_score })
+            }
             _ => Err(format!("there is no function {name:?}: {}", lets.in_words())),
         }
     }
@@ -183,7 +203,7 @@ impl What {
     /// The named value that it needs.
     pub(crate) fn uses(&self) -> Option<u32> {
         match self {
-            What::Value { of, .. } | What::Bytes(Length::Drawn(of)) => Some(*of),
+            What::Value { of, .. } | What::Record { of, .. } | What::Bytes(Length::Drawn(of)) => Some(*of),
             _ => None,
         }
     }
@@ -192,7 +212,7 @@ impl What {
     pub(crate) fn is_fixed(&self, lets: &Lets) -> bool {
         match self {
             What::Literal(_) | What::Captured(_) => true,
-            What::Value { of, .. } => lets.source(*of).distinct() == Some(1),
+            What::Value { of, .. } | What::Record { of, .. } => lets.source(*of).distinct() == Some(1),
             What::Int { span, .. } => *span == 0,
             What::Bytes(length) => *length == Length::Fixed(0),
             _ => false,
@@ -221,8 +241,17 @@ impl What {
         match self {
             What::Value { of, .. } => lets.source(*of).is_number(),
             What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
+            What::Record { is_score, .. } => *is_score,
             What::Literal(_) | What::Captured(_) | What::Kept(_) | What::Recorded => false,
             What::Uuid | What::Traceparent | What::Now(Clock::Date) | What::Bytes(_) => false,
         }
+    }
+}
+
+fn is_ordered(word: &str) -> Option<bool> {
+    match word {
+        "hashed" => Some(false),
+        "ordered" => Some(true),
+        _ => None,
     }
 }

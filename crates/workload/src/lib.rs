@@ -25,6 +25,7 @@ mod keys;
 mod laws;
 mod lets;
 mod lines;
+pub mod records;
 pub mod script;
 mod sizes;
 mod source;

@@ -63,7 +63,7 @@ impl Source {
             Kind::Keys(keys) => Some(keys.draw(seed, drawing)),
             Kind::Size(size) => Some(size.draw(seed, drawing)),
             Kind::Weighted(weighted) => Some(weighted.draw(seed, drawing)),
-            Kind::Ycsb(ycsb) => Some(ycsb.draw(seed, drawing)),
+            Kind::Ycsb(ycsb) => ycsb.draw(seed, drawing),
             Kind::Rows(feeder) => feeder.draw(seed, drawing),
         }
     }
@@ -109,7 +109,11 @@ impl Source {
                 inserted: keys.needs_inserted(),
                 ended: keys.needs_ended(),
             },
-            Kind::Ycsb(ycsb) => Needs { inserted: ycsb.needs_inserted(), ..Needs::default() },
+            Kind::Ycsb(ycsb) => Needs {
+                ordinal: ycsb.needs_ordinal(),
+                inserted: ycsb.needs_inserted(),
+                ended: ycsb.needs_ended(),
+            },
             Kind::Rows(feeder) => Needs { ordinal: feeder.needs_ordinal(), ..Needs::default() },
             Kind::Size(_) | Kind::Weighted(_) => Needs::default(),
         }

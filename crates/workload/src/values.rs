@@ -317,6 +317,10 @@ impl Composer {
             What::Value { of, column } => {
                 values.lets.source(*of).write(self.drawn[*of as usize], *column, out);
             }
+            What::Record { of, names, is_score } => {
+                let number = self.drawn[*of as usize];
+                return if *is_score { names.write_score(number, out) } else { names.write(number, out) };
+            }
             What::Captured(number) => out.extend_from_slice(self.globals.value(*number)),
             What::Kept(number) => {
                 out.extend_from_slice(self.kept.get(*number as usize).map_or(&[], Vec::as_slice));

@@ -9,7 +9,7 @@ use crate::expression::Call;
 use crate::expression::arguments::Arguments;
 use crate::expression::number::grouped;
 use crate::keys::zeta::Zeta;
-use crate::keys::{count, percent};
+use crate::keys::{acknowledged, count, percent};
 
 /// Whatever the number of keys, scrambled ranks are drawn over so many: from 0 to 10^10 inclusive.
 const SCRAMBLED_RANKS: u64 = 10_000_000_001;
@@ -24,23 +24,32 @@ pub(crate) enum Ycsb {
     /// Ranks are keys: 0 is the most frequent one.
     Zipfian { gray: Gray },
     /// Keys are hashes of ranks, modulo the number of keys with those to come; what is not there yet is drawn again.
-    Scrambled { gray: Gray, keys: u64, coming: u64 },
+    Scrambled { gray: Gray, keys: u64, coming: u64, acknowledged: bool },
     /// The last key minus a zipfian rank below it, so key 0 is never drawn.
-    Latest { gray: Gray, keys: u64 },
+    Latest { gray: Gray, keys: u64, acknowledged: bool },
     /// The hot keys are the first ones.
     Hotspot { keys: u64, hot: u64, draws: f64 },
     /// The last key minus an exponential number; below 0 it is drawn again.
-    Exponential { keys: u64, rate: f64 },
+    Exponential { keys: u64, rate: f64, acknowledged: bool },
+    /// The key that an insert adds: the next one behind the first `keys`. What is no arrival of the load adds none.
+    Inserted { keys: u64 },
 }
 
 /// The functions of this module, and how each is written.
-pub(crate) const FUNCTIONS: [(&str, &str); 5] = [
+pub(crate) const FUNCTIONS: [(&str, &str); 6] = [
     ("ycsb_zipfian", "ycsb_zipfian(n, theta=0.99)"),
-    ("ycsb_scrambled", "ycsb_scrambled(n, coming=0)"),
-    ("ycsb_latest", "ycsb_latest(n, theta=0.99)"),
+    ("ycsb_scrambled", "ycsb_scrambled(n, coming=0, inserts=expected|acknowledged)"),
+    ("ycsb_latest", "ycsb_latest(n, theta=0.99, inserts=expected|acknowledged)"),
     ("ycsb_hotspot", "ycsb_hotspot(n, keys=20%, draws=80%)"),
-    ("ycsb_exponential", "ycsb_exponential(n, percentile=95%, within=85.71428571%)"),
+    (
+        "ycsb_exponential",
+        "ycsb_exponential(n, percentile=95%, within=85.71428571%, inserts=expected|acknowledged)",
+    ),
+    ("ycsb_inserted", "ycsb_inserted(n)"),
 ];
+
+/// Of the keys that are hashed to, at least one in so many is there at the start.
+const COMING_MAX: u64 = 99;
 
 impl Ycsb {
     /// Reads a call of one of [`FUNCTIONS`].
@@ -53,24 +62,25 @@ impl Ycsb {
                 Ok(Ycsb::Zipfian { gray: Gray::new(keys, theta(&given)?) })
             }
             "ycsb_scrambled" => {
-                let given = given(&["n", "coming"])?;
+                let given = given(&["n", "coming", "inserts"])?;
                 let keys = count(&given, KEYS_MAX)?;
                 let coming = given.whole("coming")?.unwrap_or(0);
-                if coming > keys {
-                    let message = "`coming` is more than `n`: most keys would be drawn again";
+                if coming > keys.saturating_mul(COMING_MAX).min(KEYS_MAX) {
+                    let message = "`coming` is more than 99 times `n`: nearly every key would be drawn again";
                     return Err(given.refused("coming", message));
                 }
                 let gray = Gray::with_zeta(SCRAMBLED_RANKS, Zeta::of(0.99), 0.99, SCRAMBLED_ZETA);
-                Ok(Ycsb::Scrambled { gray, keys, coming })
+                Ok(Ycsb::Scrambled { gray, keys, coming, acknowledged: acknowledged(&given)? })
             }
             "ycsb_latest" => {
-                let given = given(&["n", "theta"])?;
+                let given = given(&["n", "theta", "inserts"])?;
                 let keys = count(&given, KEYS_MAX)?;
                 if keys < 4 {
                     let message = "`n` must be at least 4: YCSB's formula means nothing below";
                     return Err(given.refused("n", message));
                 }
-                Ok(Ycsb::Latest { gray: Gray::new(keys - 1, theta(&given)?), keys })
+                let acknowledged = acknowledged(&given)?;
+                Ok(Ycsb::Latest { gray: Gray::new(keys - 1, theta(&given)?), keys, acknowledged })
             }
             "ycsb_hotspot" => {
                 let given = given(&["n", "keys", "draws"])?;
@@ -82,8 +92,9 @@ impl Ycsb {
                 }
                 Ok(Ycsb::Hotspot { keys, hot, draws: given.share("draws")?.unwrap_or(0.8) })
             }
+            "ycsb_inserted" => Ok(Ycsb::Inserted { keys: count(&given(&["n"])?, KEYS_MAX)? }),
             _ => {
-                let given = given(&["n", "percentile", "within"])?;
+                let given = given(&["n", "percentile", "within", "inserts"])?;
                 let keys = count(&given, KEYS_MAX)?;
                 let inside = |name, otherwise| match given.share(name)?.unwrap_or(otherwise) {
                     share if share > 0.0 && share < 1.0 => Ok(share),
@@ -95,23 +106,23 @@ impl Ycsb {
                     return Err(given.refused("percentile", message));
                 }
                 let rate = -log(1.0 - percentile) / (keys as f64 * within);
-                Ok(Ycsb::Exponential { keys, rate })
+                Ok(Ycsb::Exponential { keys, rate, acknowledged: acknowledged(&given)? })
             }
         }
     }
 
     #[inline]
-    pub(crate) fn draw(&self, seed: u64, drawing: &Drawing) -> u64 {
+    pub(crate) fn draw(&self, seed: u64, drawing: &Drawing) -> Option<u64> {
         let mut draws = Draws::new(seed, drawing.key);
-        match self {
+        Some(match self {
             Ycsb::Zipfian { gray } => gray.rank(&mut draws),
-            Ycsb::Scrambled { gray, keys, coming } => loop {
+            Ycsb::Scrambled { gray, keys, coming, .. } => loop {
                 let key = hashed(gray.rank(&mut draws)) % (keys + coming);
                 if key < keys.saturating_add(drawing.inserted) {
-                    return key;
+                    break key;
                 }
             },
-            Ycsb::Latest { gray, keys } => {
+            Ycsb::Latest { gray, keys, .. } => {
                 let last = keys - 1 + drawing.inserted.min(KEYS_MAX);
                 last - gray.grown(last).rank(&mut draws)
             }
@@ -122,15 +133,29 @@ impl Ycsb {
                     hot + draws.below(keys - hot)
                 }
             }
-            Ycsb::Exponential { keys, rate } => {
+            Ycsb::Exponential { keys, rate, .. } => {
                 let last = keys - 1 + drawing.inserted.min(KEYS_MAX);
                 loop {
                     let back = (-log(draws.uniform()) / rate) as u64;
                     if back <= last {
-                        return last - back;
+                        break last - back;
                     }
                 }
             }
+            Ycsb::Inserted { keys } => return keys.checked_add(drawing.ordinal),
+        })
+    }
+
+    /// The key that an insert adds goes by its number among them.
+    pub(crate) fn needs_ordinal(&self) -> bool {
+        matches!(self, Ycsb::Inserted { .. })
+    }
+
+    pub(crate) fn needs_ended(&self) -> bool {
+        match self {
+            Ycsb::Latest { acknowledged, .. } | Ycsb::Exponential { acknowledged, .. } => *acknowledged,
+            Ycsb::Scrambled { acknowledged, .. } => *acknowledged && self.needs_inserted(),
+            _ => false,
         }
     }
 
@@ -138,12 +163,17 @@ impl Ycsb {
         match self {
             Ycsb::Latest { .. } | Ycsb::Exponential { .. } => true,
             Ycsb::Scrambled { coming, .. } => *coming > 0,
-            Ycsb::Zipfian { .. } | Ycsb::Hotspot { .. } => false,
+            Ycsb::Zipfian { .. } | Ycsb::Hotspot { .. } | Ycsb::Inserted { .. } => false,
         }
     }
 
+    /// How inserts are counted, where that is not by their schedule.
+    fn counting(&self) -> &'static str {
+        if self.needs_ended() { " (those inserted whose inserts have ended: others in each run)" } else { "" }
+    }
+
     pub(crate) fn describe(&self) -> String {
-        match self {
+        let law = match self {
             Ycsb::Zipfian { gray } => {
                 format!("YCSB's zipfian over {} keys, θ {}", grouped(gray.items), gray.theta)
             }
@@ -157,7 +187,7 @@ impl Ycsb {
                     grouped(*coming)
                 )
             }
-            Ycsb::Latest { gray, keys } => {
+            Ycsb::Latest { gray, keys, .. } => {
                 format!(
                     "YCSB's latest over {} keys and those inserted since, θ {}",
                     grouped(*keys),
@@ -170,12 +200,14 @@ impl Ycsb {
                 grouped(*keys),
                 percent(*draws)
             ),
-            Ycsb::Exponential { keys, rate } => format!(
+            Ycsb::Exponential { keys, rate, .. } => format!(
                 "YCSB's exponential: {} keys behind the newest on average, over {} keys and those inserted since",
                 grouped((1.0 / rate).round() as u64),
                 grouped(*keys)
             ),
-        }
+            Ycsb::Inserted { keys } => format!("one after another, behind the first {} keys", grouped(*keys)),
+        };
+        law + self.counting()
     }
 
     /// How many different keys there are.
@@ -184,7 +216,7 @@ impl Ycsb {
             Ycsb::Zipfian { gray } => Some(gray.items),
             Ycsb::Scrambled { keys, coming, .. } => Some(keys + coming),
             Ycsb::Hotspot { keys, .. } => Some(*keys),
-            Ycsb::Latest { .. } | Ycsb::Exponential { .. } => None,
+            Ycsb::Latest { .. } | Ycsb::Exponential { .. } | Ycsb::Inserted { .. } => None,
         }
     }
 
@@ -192,7 +224,7 @@ impl Ycsb {
     pub(crate) fn share_of_top(&self, top: u64) -> Option<f64> {
         match self {
             Ycsb::Zipfian { gray } | Ycsb::Latest { gray, .. } => Some(gray.share_below(top)),
-            Ycsb::Scrambled { .. } => None,
+            Ycsb::Scrambled { .. } | Ycsb::Inserted { .. } => None,
             Ycsb::Hotspot { keys, hot, draws }
                 if draws * (keys - hot) as f64 >= (1.0 - draws) * *hot as f64 =>
             {
@@ -200,7 +232,7 @@ impl Ycsb {
                 Some(draws * top.min(*hot) as f64 / *hot as f64 + (1.0 - draws) * cold)
             }
             Ycsb::Hotspot { .. } => None,
-            Ycsb::Exponential { keys, rate } => {
+            Ycsb::Exponential { keys, rate, .. } => {
                 let below = |keys: u64| -libm::expm1(-rate * keys as f64);
                 Some(below(top.min(*keys)) / below(*keys))
             }

@@ -6,7 +6,7 @@ use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, Redirects, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
-use unblink_core::origins::Origins;
+use unblink_core::origins::{ORIGINS_MAX, Origins, SocketUse};
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Bursts, Phase, Process, Rate};
 use unblink_core::sim::{
@@ -67,6 +67,7 @@ pub(super) fn case(seed: u64) -> Case {
     plan.retry = apart(seed, STREAM + 4, |dice| retry(dice, plan.timeout));
     apart(seed, STREAM + 5, |dice| journeys(dice, &mut plan));
     own_connections(seed, &mut plan);
+    sockets(seed, &mut plan);
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
@@ -188,6 +189,38 @@ fn own_connections(seed: u64, plan: &mut PlanSpec) {
         let n = plan.threads + dice.count(5) - 1;
         plan.pool = if dice.one_in(2) { Pool::Fixed { n } } else { Pool::Auto { max: n } };
     }
+}
+
+/// A third of the worlds with journeys have some over WebSockets of their own, at an origin of their own. Connections that take
+/// several requests are none of these.
+fn sockets(seed: u64, plan: &mut PlanSpec) {
+    let mut dice = Dice(Random::new(seed, STREAM + 7));
+    let journeys = &mut plan.mix.journeys.each;
+    let origin = plan.origins.count();
+    if room(seed) != Room::SINGLE || origin == ORIGINS_MAX || dice.one_in(2) {
+        return;
+    }
+    let mut of_operation: Vec<u8> =
+        (0..plan.idempotent.len() as u32).map(|operation| plan.origins.of(operation) as u8).collect();
+    let mut uses = vec![SocketUse::None; of_operation.len()];
+    let mut operation = plan.mix.weights.as_ref().map_or(0, |weights| weights.len() - journeys.len());
+    for journey in journeys {
+        let is_over_one = !journey.own_connection && !dice.one_in(3);
+        for (place, step) in journey.steps.iter_mut().enumerate() {
+            if is_over_one {
+                let opens = place == 0 || dice.one_in(5);
+                if opens {
+                    (step.repeat, step.chance, step.until) = ((1, 1), CERTAIN, None);
+                }
+                uses[operation] = if opens { SocketUse::Opens } else { SocketUse::Uses };
+                of_operation[operation] = origin as u8;
+                // A message is not sent twice.
+                plan.idempotent[operation] = false;
+            }
+            operation += 1;
+        }
+    }
+    plan.origins = Origins::new(&of_operation).unwrap_or_default().with_sockets(&uses);
 }
 
 fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {

@@ -1,10 +1,12 @@
-//! Journeys with connections of their own, from the log alone: nobody else's request goes over one, a journey has one to an
-//! origin at a time, it is closed when the journey ends, and what is counted of them is so.
+//! Journeys with connections of their own, or with WebSockets, from the log alone: nobody else's request goes over one, a journey
+//! has one to an origin at a time, it is closed when the journey ends, and what is counted of them is so. A step over a WebSocket
+//! goes over the latest that its journey has opened, and a step that opens one over a new one.
 
 use super::hold;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Action, ConnId, Event, Pool};
 use unblink_core::journey::Paths;
+use unblink_core::origins::{Origins, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_core::record::ConnectionCounts;
 use unblink_core::sim::Sight;
@@ -22,6 +24,7 @@ enum Whose {
 pub(super) struct Owned {
     /// By operation: it is of a journey with connections of its own.
     is_own: Vec<bool>,
+    origins: Origins,
     /// Connections to each origin at the most.
     max: usize,
     opening: HashSet<ConnId>,
@@ -43,6 +46,7 @@ impl Owned {
         };
         Owned {
             is_own: (0..plan.spec().idempotent.len()).map(is_own).collect(),
+            origins: plan.spec().origins.clone(),
             max: max as usize,
             opening: HashSet::new(),
             open: HashMap::new(),
@@ -81,19 +85,24 @@ impl Owned {
 
     fn sent(&mut self, conn: ConnId, operation: u32, unit: u64) -> Result<(), String> {
         let Some(was) = self.open.get_mut(&conn) else { return Err(format!("{conn:?} is not open")) };
-        let is_own = self.is_own.get(operation as usize).is_some_and(|own| *own);
+        let socket = self.origins.socket_use(operation);
+        let is_counted = self.is_own.get(operation as usize).is_some_and(|own| *own);
+        let is_own = is_counted || socket != SocketUse::None;
         let whose = if is_own { Whose::Journey(unit) } else { Whose::Everybody };
         let before = std::mem::replace(was, whose);
         hold!(
             before == whose || before == Whose::Nobody,
             "{conn:?} is {before:?}, and {whose:?} is sent on it"
         );
+        let (opens, uses) = (socket == SocketUse::Opens, socket == SocketUse::Uses);
+        hold!(!opens || before == Whose::Nobody, "{unit} opens {conn:?}, which is {before:?}");
+        hold!(!uses || before == whose, "{unit} uses {conn:?}, which is {before:?}");
         if before == Whose::Nobody && is_own {
             let before = self.latest.insert((unit, conn.origin), conn);
             let is_there = before.is_some_and(|before| self.open.contains_key(&before));
             hold!(!is_there, "{unit} takes {conn:?}, and has {before:?}");
-            self.taken += 1;
-            self.again += u64::from(before.is_some());
+            self.taken += u64::from(is_counted);
+            self.again += u64::from(is_counted && before.is_some());
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod addresses;
 mod arrivals;
 mod asked_to_wait;
 mod cross_check;
+mod full;
 mod generator;
 mod journeys;
 mod operations;
@@ -71,6 +72,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::client_shed_load,
         pool::local_limit,
         addresses::dead,
+        addresses::uneven,
         operations::rows_ran_out,
         operations::script_failed,
         account::setup_failed,
@@ -80,6 +82,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         cross_check::foreign_traffic,
         cross_check::failed,
         asked_to_wait::asked_to_wait,
+        full::full,
         operations::spilled,
         journeys::failed,
         retries::amplified,

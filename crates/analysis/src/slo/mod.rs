@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! SLO    = [NAME ":"] ["first" | "gap"] FIGURE RELATION LIMIT ["in" SHARE "of" TIME]
-//! ABORT  = [NAME ":"] FIGURE RELATION LIMIT "for" TIME
+//! ABORT  = [NAME ":"] ["first" | "gap"] FIGURE RELATION LIMIT "for" TIME
 //! FIGURE = "p50" … "p99.999" | "mean" | "max" | "errors" | "achieved"
 //! ```
 //!
@@ -14,6 +14,7 @@ pub mod judge;
 mod judgement;
 mod message;
 mod needed;
+mod outstanding;
 mod parse;
 mod ratio;
 mod relief;
@@ -22,9 +23,10 @@ mod window;
 
 pub use evidence::{Counts, Population, Relief, Run, Subject};
 pub use judgement::{Judgement, Reason, Verdict};
+pub use outstanding::Outstanding;
 pub use parse::SloError;
 pub use ratio::RatioHistory;
-pub use window::{AbortWatch, Failures, Outstanding, Part, WindowCounts, WindowWatch};
+pub use window::{AbortWatch, Failures, Part, WindowCounts, WindowWatch};
 
 use unblink_core::record::{Series, Track};
 use unblink_core::time::Nanos;
@@ -180,6 +182,8 @@ pub struct Slo {
 pub struct AbortRule {
     /// The request that it speaks of, by its name; `None`: all.
     pub name: Option<String>,
+    /// Which times it is about.
+    pub measure: Measure,
     /// What hurts.
     pub condition: Objective,
     /// For how long it must hurt without a break.

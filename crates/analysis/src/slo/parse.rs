@@ -28,27 +28,13 @@ impl fmt::Display for SloError {
 impl std::error::Error for SloError {}
 
 impl Slo {
-    /// Reads `[NAME:] p99 < 200ms [in 95% of 10s]`.
+    /// Reads `[NAME:] [first | gap] p99 < 200ms [in 95% of 10s]`.
     pub fn parse(text: &str) -> Result<Slo, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
-        let (measure_at, measure) = words.measure();
-        let objective = words.objective(true)?;
-        let is_time = objective.figure.unit() == Unit::Time;
-        if measure != Measure::Response && !is_time {
-            return Err(error(
-                measure_at,
-                format!("{measure}goes with a percentile, mean or max: leave it out"),
-            ));
-        }
+        let (measure, objective) = words.measured(true)?;
         let windows = match words.word() {
             None => None,
-            Some((at, "in")) if measure != Measure::Response => {
-                return Err(error(
-                    at,
-                    format!("{measure}is judged over the whole run: leave the windows out"),
-                ));
-            }
             Some((at, "in")) => Some(words.windows(&objective, at)?),
             Some((at, "for")) => {
                 return Err(error(at, "a hold time belongs to --abort-on; an SLO may have `in 95% of 10s`"));
@@ -66,17 +52,11 @@ impl Slo {
 }
 
 impl AbortRule {
-    /// Reads `[NAME:] p99 > 2s for 5s`.
+    /// Reads `[NAME:] [first | gap] p99 > 2s for 5s`.
     pub fn parse(text: &str) -> Result<AbortRule, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
-        if let (at, measure @ (Measure::First | Measure::Gap)) = words.measure() {
-            return Err(error(
-                at,
-                format!("{measure}is judged at the end of a run: stop it by another figure, such as p99"),
-            ));
-        }
-        let condition = words.objective(false)?;
+        let (measure, condition) = words.measured(false)?;
         if name.is_some() && !condition.figure.is_better_small() {
             return Err(error(0..text.len(), "a rule on achieved is about all requests: leave the name out"));
         }
@@ -89,7 +69,7 @@ impl AbortRule {
             }
         };
         words.end()?;
-        Ok(AbortRule { name, condition, hold })
+        Ok(AbortRule { name, measure, condition, hold })
     }
 }
 
@@ -131,6 +111,16 @@ impl<'a> Words<'a> {
                 (before..before, Measure::Response)
             }
         }
+    }
+
+    /// An objective, and the times that it is about.
+    fn measured(&mut self, is_promise: bool) -> Result<(Measure, Objective), SloError> {
+        let (at, measure) = self.measure();
+        let objective = self.objective(is_promise)?;
+        if measure != Measure::Response && objective.figure.unit() != Unit::Time {
+            return Err(error(at, format!("{measure}goes with a percentile, mean or max: leave it out")));
+        }
+        Ok((measure, objective))
     }
 
     fn objective(&mut self, is_promise: bool) -> Result<Objective, SloError> {

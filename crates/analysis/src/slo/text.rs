@@ -17,7 +17,7 @@ impl fmt::Display for Slo {
 impl fmt::Display for AbortRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         named(f, self.name.as_deref())?;
-        write!(f, "{} for {}", self.condition, time(self.hold.0 as f64))
+        write!(f, "{}{} for {}", self.measure, self.condition, time(self.hold.0 as f64))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Objectives over short stretches of time: windows of a run, and rules that stop one.
 
-use super::{AbortRule, Figure, Objective, Windows};
+use super::{AbortRule, Figure, Measure, Objective, Windows};
 use crate::moves::is_full;
 use crate::quantile::nearest_rank;
-use std::collections::VecDeque;
 use unblink_core::record::{Apart, Interval, Series, Track};
 use unblink_core::time::Nanos;
 
@@ -57,15 +56,21 @@ enum Held {
 }
 
 impl Part {
-    /// An interval against `objective`, which is of what is good: all of it, or what is recorded apart in one place.
-    pub fn of_interval(objective: &Objective, interval: &Interval, of: Option<(Apart, usize)>) -> Part {
+    /// An interval against `objective`, which is of what is good: `measure` of all of it, or of what is recorded apart in one
+    /// place.
+    pub fn of_interval(
+        objective: &Objective,
+        measure: Measure,
+        interval: &Interval,
+        of: Option<(Apart, usize)>,
+    ) -> Part {
         let bank = &interval.bank;
-        let own = Part::own(objective, interval, of.is_none());
+        let own = Part::own(objective, measure, interval, of.is_none());
+        let [completed, censored, _] = measure.series();
         if let Some((by, place)) = of
             && let Some(apart) = bank.apart(by).get(place)
         {
             let records = bank.apart(by);
-            let [completed, censored] = [Series::Response, Series::ResponseCensored];
             // How long these took is not known any more.
             let spilled = apart.sums(completed).spilled + apart.sums(censored).spilled;
             let times =
@@ -82,26 +87,26 @@ impl Part {
             };
         }
         let measured = &bank.counters.measured;
-        let (completed, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
         Part {
             due: measured.due,
             ok: measured.ok,
             failed: measured.failed_total(),
             errors: measured.failed_total() + measured.timed_out,
             ended: measured.ended(),
-            ..Part::of_times(objective, completed, censored).with(own)
+            ..Part::of_times(objective, bank.track(completed), bank.track(censored)).with(own)
         }
     }
 
     /// What the generator itself may have done in the interval. Which of the touched arrivals belong to one request of
-    /// several is not known: then all do, and none would have been slow.
-    fn own(objective: &Objective, interval: &Interval, is_all: bool) -> Part {
+    /// several is not known: then all do, and none would have been slow. The same holds of first events and gaps.
+    fn own(objective: &Objective, measure: Measure, interval: &Interval, is_all: bool) -> Part {
         let bank = &interval.bank;
-        let (hindered, without) = (bank.track(Series::Hindered), bank.track(Series::Unhindered));
-        let left = if is_all { objective.beyond(without) } else { 0 };
+        let hindered = bank.track(measure.series()[2]);
+        let without = (is_all && measure == Measure::Response).then(|| bank.track(Series::Unhindered));
+        let left = without.map_or(0, |without| objective.beyond(without));
         Part {
             beyond_own: objective.beyond(hindered).saturating_sub(left),
-            sum_own_ns: (hindered.sum_ns - if is_all { without.sum_ns } else { 0 }) as f64,
+            sum_own_ns: (hindered.sum_ns - without.map_or(0, |without| without.sum_ns)) as f64,
             errors_own: bank.counters.measured.errors_hindered(),
             failed_own: bank.counters.measured.failed_hindered,
             is_unseen: is_full(&bank.counters.own),
@@ -359,6 +364,7 @@ impl WindowWatch {
 #[derive(Clone, Debug)]
 pub struct AbortWatch {
     good: Objective,
+    is_of_events: bool,
     hold: Nanos,
     hurting: Nanos,
 }
@@ -366,7 +372,12 @@ pub struct AbortWatch {
 impl AbortWatch {
     /// Nothing has hurt yet.
     pub fn new(rule: &AbortRule) -> AbortWatch {
-        AbortWatch { good: rule.condition.opposite(), hold: rule.hold, hurting: Nanos::ZERO }
+        AbortWatch {
+            good: rule.condition.opposite(),
+            is_of_events: rule.measure != Measure::Response,
+            hold: rule.hold,
+            hurting: Nanos::ZERO,
+        }
     }
 
     /// What is good: parts are counted against it.
@@ -378,42 +389,11 @@ impl AbortWatch {
     pub fn look(&mut self, length: Nanos, part: &Part) -> bool {
         match part.holds(&self.good, Failures::Ignored, length) {
             Held::No => self.hurting += length,
-            // At a low rate nothing ends in many an interval: that is neither good nor bad.
-            Held::Unknown if part.samples + part.stuck + part.ended == 0 => {}
+            // At a low rate nothing ends in many an interval: that is neither good nor bad. Answers that end have no event then.
+            Held::Unknown if part.samples + part.stuck == 0 && (part.ended == 0 || self.is_of_events) => {}
             Held::Yes | Held::Unknown => self.hurting = Nanos::ZERO,
         }
         // Intervals are a microsecond short of a second at times.
         self.hurting.0 + self.hold.0 / 100 >= self.hold.0
-    }
-}
-
-/// How many arrivals have waited for long without an answer: what hangs has no record yet.
-#[derive(Clone, Debug)]
-pub struct Outstanding {
-    age: Nanos,
-    /// (start, fell due) of the intervals of which a part lies within `age`.
-    recent: VecDeque<(Nanos, u64)>,
-}
-
-impl Outstanding {
-    /// Those that wait for longer than `age`.
-    pub fn longer_than(age: Nanos) -> Outstanding {
-        Outstanding { age, recent: VecDeque::new() }
-    }
-
-    /// Takes in an interval in which `due` arrivals fell due and at whose end `level` had no answer. Gives how many
-    /// of these have waited for longer than the age at least: all that can't have fallen due since.
-    pub fn add(&mut self, start: Nanos, length: Nanos, due: u64, level: u64) -> u64 {
-        self.recent.push_back((start, due));
-        let since = Nanos((start + length).0.saturating_sub(self.age.0));
-        while self.recent.get(1).is_some_and(|(next, _)| *next <= since) {
-            self.recent.pop_front();
-        }
-        let young: u64 = self.recent.iter().map(|(_, due)| due).sum();
-        // Before a whole age has passed, nothing can be older.
-        if self.recent.front().is_some_and(|(first, _)| *first > since) {
-            return 0;
-        }
-        level.saturating_sub(young)
     }
 }

@@ -78,6 +78,12 @@ pub struct Connections {
     /// Answers 429 or 503 that asked to wait before asking again (`Retry-After`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub asked_to_wait: u64,
+    /// Requests that followed another one of the same arrival, once that was answered: commands of a read-modify-write or of a scan.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub followed: u64,
+    /// Of the failed attempts, those that the target refused because it had as many connections as it takes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub full: u64,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
     /// How requests spread over the connections; absent in a simulated run, and where none was usable.

@@ -15,8 +15,9 @@ pub struct Events {
     pub keep_alives: u64,
     /// Events of an `ok` answer, on average; `null` where none was.
     pub per_answer: Option<f64>,
-    /// Events per second, from the begin of the measured load to its end or, if that is later, to the last `ok` answer.
-    pub per_s: f64,
+    /// Events per second that came while the measured load lasted, whichever arrival they answered; `null` in records of
+    /// earlier builds, which did not count them.
+    pub per_s: Option<f64>,
     /// Intended start to the first event: what a user feels. Arrivals that were given up without an event are known to
     /// take longer.
     pub first: Distribution,

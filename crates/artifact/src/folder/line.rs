@@ -64,6 +64,9 @@ pub(super) struct IntervalLine {
     /// Answers that come event by event.
     #[serde(default, skip_serializing_if = "ByName::is_empty")]
     events: ByName<EventCounts>,
+    /// The same of the warm-up.
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    warmup_events: ByName<EventCounts>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     retry_causes: BTreeMap<String, u64>,
     own: OwnLine,
@@ -161,6 +164,7 @@ impl IntervalLine {
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
             events: ByName(counters.events),
+            warmup_events: ByName(counters.warmup_events),
             retry_causes: causes::causes(&counters.retry_causes, header),
             own: OwnLine {
                 busy_ns: own.busy.0,
@@ -217,6 +221,7 @@ impl IntervalLine {
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;
         counters.events = self.events.0;
+        counters.warmup_events = self.warmup_events.0;
         counters.retry_causes = causes::read(&self.retry_causes, |code| kinds.kind(code))?;
         counters.own = LoopCounts {
             busy: Nanos(self.own.busy_ns),

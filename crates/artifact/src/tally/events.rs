@@ -8,7 +8,6 @@ use crate::document::{Distribution, Events, OperationEvents};
 use unblink_analysis::interval::History;
 use unblink_analysis::quantile::Survival;
 use unblink_core::record::{Interval, Series};
-use unblink_core::time::Nanos;
 
 const FIRST: [Series; 2] = [Series::FirstEvent, Series::FirstEventCensored];
 const FIRST_SERVICE: [Series; 2] = [Series::FirstEventService, Series::FirstEventServiceCensored];
@@ -36,24 +35,32 @@ impl EventHistories {
 
 impl Tally {
     /// Of the measured part; nothing where no event came.
-    pub(super) fn events(&self, measured: &Measured<'_>, last: Option<Nanos>) -> Option<Events> {
+    pub(super) fn events(&self, measured: &Measured<'_>) -> Option<Events> {
         let of = self.totals.counters.events;
         let times = |history: &History, both: [Series; 2], open: u64| {
             let [completed, censored] = both.map(|series| self.totals.track(series));
             self.with_intervals(history, (completed, censored), measured, open)
         };
         let EventHistories { first, first_service, gap } = &self.event_histories;
-        let until = last.map_or(measured.to, |last| last.max(measured.to));
+        let [first_open, gap_open] = self.open_events(measured.open);
+        let [first_service_open, _] = self.open_events(measured.open_in_flight);
         (of.begun > 0).then(|| Events {
             begun: of.begun,
             events: of.events,
             keep_alives: of.keep_alives,
             per_answer: (of.whole > 0).then(|| of.events_of_whole as f64 / of.whole as f64),
-            per_s: per_second(of.events, until - measured.from),
-            first: times(first, FIRST, measured.open),
-            first_service: times(first_service, FIRST_SERVICE, measured.open_in_flight),
-            gap: with_nothing(times(gap, GAP, measured.open_in_flight)),
+            per_s: of.open().map(|_| per_second(of.in_load, measured.to - measured.from)),
+            first: times(first, FIRST, first_open),
+            first_service: times(first_service, FIRST_SERVICE, first_service_open),
+            gap: with_nothing(times(gap, GAP, gap_open)),
         })
+    }
+
+    /// Of `open` arrivals that have no ending, since the run has none: how many had no event yet, and how many had one and a
+    /// gap open. Each may be either where that was not counted.
+    pub(super) fn open_events(&self, open: u64) -> [u64; 2] {
+        let begun = self.totals.counters.events.open().map(|begun| begun.min(open));
+        begun.map_or([open, open], |begun| [open - begun, begun])
     }
 
     /// The same of one operation, of which `open` arrivals have no ending. How they vary over time is not kept.

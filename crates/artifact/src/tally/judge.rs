@@ -71,10 +71,14 @@ impl Tally {
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
         let origins: Vec<String> = self.header.origins.iter().map(|origin| origin.name.to_string()).collect();
         let accounts = self.accounts_apart(ending, &origins);
-        let addresses =
-            ending.origins.iter().enumerate().flat_map(|(number, origin)| {
-                origin.by_address.iter().map(move |to| address(to, number, origin))
-            });
+        let addresses = ending.origins.iter().enumerate().flat_map(|(number, origin)| {
+            let resolves_again = self
+                .header
+                .origins
+                .get(number)
+                .is_none_or(|plan| plan.connections.resolve_every_ns.is_some());
+            origin.by_address.iter().map(move |to| address(to, number, origin, resolves_again))
+        });
         let addresses: Vec<Address<'_>> = addresses.collect();
         validity::assess(&Evidence {
             model: match self.header.model() {
@@ -147,10 +151,19 @@ impl Tally {
     }
 }
 
-fn address<'a>((name, &usable): (&'a String, &u64), number: usize, origin: &OriginEnding) -> Address<'a> {
+fn address<'a>(
+    (name, &usable): (&'a String, &u64),
+    number: usize,
+    origin: &'a OriginEnding,
+    resolves_again: bool,
+) -> Address<'a> {
     let failed = origin.failed_by_address.get(name).copied().unwrap_or_default();
     let FailedAttempts { refused, unanswered, unreachable } = failed;
-    Address { name, origin: number, usable, refused, unanswered, unreachable }
+    // Where they were recorded, an address that is not there had none.
+    let all = Some(&origin.arrivals_by_address).filter(|all| !all.is_empty() && !resolves_again);
+    let arrivals =
+        all.map(|all| all.get(name).map_or(0, |of| of.ok + of.failed + of.timed_out + of.unfinished));
+    Address { name, origin: number, usable, refused, unanswered, unreachable, arrivals }
 }
 
 /// For the document.

@@ -169,6 +169,8 @@ impl Tally {
             if let Some(before) = &mut self.before_growth {
                 before.add(interval);
             }
+        } else {
+            self.objectives.pass_over(interval);
         }
         for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
             let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
@@ -214,7 +216,7 @@ impl Tally {
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);
-        let events = self.events(&measured, last_completion);
+        let events = self.events(&measured);
         let journeys = self.journeys(ending, &measured);
         let open_in_flight = measured.open_in_flight;
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);

@@ -129,9 +129,9 @@ impl Objectives {
                 .windows
                 .as_ref()
                 .map(|windows| WindowWatch::new(slo.objective, failures, windows, measured_from));
-            let is_time = slo.objective.figure.unit() == Unit::Time && slo.objective.figure != Figure::Mean;
-            let outstanding = (windows.is_some() && of.is_none() && is_time)
-                .then(|| Outstanding::longer_than(Nanos(slo.objective.limit.ceil() as u64)));
+            let is_only = header.operations.len() <= 1;
+            let outstanding = || Outstanding::beyond(slo.measure, &slo.objective, is_only);
+            let outstanding = if windows.is_some() && of.is_none() { outstanding() } else { None };
             Some(Asked { slo, of, windows, outstanding })
         });
         let asked: Vec<Asked> = asked.collect();
@@ -142,6 +142,13 @@ impl Objectives {
             }
         }
         Objectives { asked, apart, ..Objectives::default() }
+    }
+
+    /// Takes note of what is open at the end of an interval that is left out.
+    pub(super) fn pass_over(&mut self, interval: &Interval) {
+        self.asked.iter_mut().filter_map(|asked| asked.outstanding.as_mut()).for_each(|outstanding| {
+            outstanding.add(interval);
+        });
     }
 
     /// Takes in the next interval of the measured part.
@@ -160,17 +167,12 @@ impl Objectives {
         for (whose, apart) in &mut self.apart {
             apart.add(interval, *whose);
         }
-        let due = measured.due + bank.counters.warmup.due;
-        let level = interval.gauges.in_flight + interval.gauges.backlog;
         let load_to = Nanos(header.plan.warmup_ns.saturating_add(header.plan.duration_ns));
         for asked in &mut self.asked {
-            let stuck =
-                asked.outstanding.as_mut().map(|o| o.add(interval.start, interval.length, due, level));
+            let stuck = asked.outstanding.as_mut().map_or((0, 0), |outstanding| outstanding.add(interval));
             let Some(watch) = &mut asked.windows else { continue };
-            let part = Part::of_interval(&asked.slo.objective, interval, asked.of);
-            let stuck = stuck.unwrap_or(0);
-            let part = Part { stuck, stuck_sent: stuck.min(interval.gauges.in_flight), ..part };
-            watch.add(interval.start, interval.length, load_to, &part);
+            let part = Part::of_interval(&asked.slo.objective, asked.slo.measure, interval, asked.of);
+            watch.add(interval.start, interval.length, load_to, &part.with_stuck(stuck));
         }
     }
 }
@@ -269,8 +271,13 @@ impl Tally {
             return Population {
                 completed,
                 censored,
-                // To which of them they belong is not known.
-                open: account.without_ending + unknown,
+                // To which part of all they belong is not known.
+                open: unknown
+                    + match (asked.of, asked.slo.measure) {
+                        (None, Measure::First) => self.open_events(account.without_ending)[0],
+                        (None, Measure::Gap) => self.open_events(account.without_ending)[1],
+                        _ => account.without_ending,
+                    },
                 history: history.as_ref().unwrap_or(&apart.history),
                 counts,
                 relief: Relief {

@@ -105,6 +105,8 @@ fn connections(
         unsolicited: counts.unsolicited,
         pinged: counts.pinged,
         asked_to_wait: counts.asked_to_wait,
+        followed: counts.followed,
+        full: counts.full,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

@@ -4,6 +4,7 @@ pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
 pub(crate) mod cross_check;
+pub(crate) mod fill;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
@@ -48,13 +49,15 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Send each request of a plan once and show all of it
     Try(Box<tried::TryArgs>),
-    /// See what a closed-loop tool hides: measure a stalling server both ways
+    /// Fill Redis or PostgreSQL with the records of a workload of YCSB
+    Fill(Box<fill::FillArgs>),
+    /// See what a closed-loop tool hides of a stalling server
     Demo(DemoArgs),
     /// Compare a candidate with a baseline: did it get slower?
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
-    /// Simulate a load in virtual time against a server that you describe
+    /// Simulate a load in virtual time against a server you describe
     Sim(Box<sim::SimArgs>),
     /// Compare what different load tools would report about one server with what users feel
     Explain(Box<sim::ExplainArgs>),
@@ -252,6 +255,12 @@ pub(crate) struct Exports {
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
+    /// Write the same for response and service time of each request into this folder
+    #[arg(long, value_name = "DIR")]
+    pub hgrm_by_request: Option<PathBuf>,
+    /// Write what YCSB prints of a run: [READ] and [Intended-READ] and so on (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub ycsb_output: Option<PathBuf>,
     /// Write the objectives and the validity of the run as JUnit XML (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -239,7 +239,32 @@ const LAB_AUDIT: Short = Short {
     ],
 };
 
-const SHORT: [Short; 9] = [RUN, TRY, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+const FILL: Short = Short {
+    command: "fill",
+    arguments: &[("url", "The store: redis://… or postgres://…")],
+    groups: &[
+        (
+            "What",
+            &[
+                ("workload", "ycsb-a to ycsb-f"),
+                ("properties", "YCSB's own property file"),
+                ("set", "A property, such as recordcount=1M"),
+                ("create", "Create the table first, if it is not there"),
+                ("resume", "Go on where a fill was interrupted"),
+            ],
+        ),
+        (
+            "How",
+            &[
+                ("connections", "Connections [default: 8]"),
+                ("depth", "Requests under way at once on a connection"),
+                ("json", "Print what was done as JSON"),
+            ],
+        ),
+    ],
+};
+
+const SHORT: [Short; 10] = [RUN, TRY, FILL, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
 
 /// The command line, with a screen of help at `-h`.
 pub(crate) fn command() -> Command {

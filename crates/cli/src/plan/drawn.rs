@@ -1,23 +1,14 @@
 //! What a plan's requests come to, on a screen: their shares, what their values are like, and the first of them.
 
-use super::picture::{EIGHTHS, wrapped};
-use crate::request::url::Speaks;
-use crate::request::version::Operations;
+use super::first;
+use super::picture::{EIGHTHS, cut, wrapped};
 use crate::run::Planned;
-use unblink_core::arrival::{Arrival, Key};
-use unblink_core::load::Load;
-use unblink_core::time::{Instant, Nanos};
+use unblink_core::arrival::Key;
 use unblink_report::format;
-use unblink_wire::blank::place;
-use unblink_workload::{Composer, Drawing, Draws, Source, Values};
+use unblink_workload::{Drawing, Draws, Source, Values};
 
 /// Requests, and values, that are shown at the most.
 const SHOWN_MAX: usize = 20;
-/// Requests that are shown as they will be sent.
-const FIRST: usize = 5;
-/// Requests whose bytes are counted, and how many bytes they have at the most.
-const WEIGHED: usize = 1_000;
-const BYTES_MAX: u64 = 64 << 20;
 /// Draws of a size that are looked at.
 const DRAWS: u64 = 10_000;
 /// Columns of a small curve.
@@ -31,7 +22,7 @@ pub(super) fn of(planned: &Planned, columns: usize) -> String {
     if let Some(values) = &planned.values {
         out += &laws(values, planned.seed, columns);
     }
-    out + &first(planned, columns)
+    out + &first::of(planned, columns)
 }
 
 /// A bar for each request and each journey.
@@ -59,13 +50,6 @@ fn shares(shares: &[(String, f64)], columns: usize) -> String {
 
 /// A cell, filled by eighths from the left.
 const BEGUN: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-
-fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => text.to_string(),
-    }
-}
 
 /// What each named value is drawn from.
 fn laws(values: &Values, seed: u64, columns: usize) -> String {
@@ -164,123 +148,4 @@ fn sizes(source: &Source, seed: u64) -> (String, String) {
     };
     let cells: String = counts.iter().map(|&count| EIGHTHS[height(count)]).collect();
     (format!("{said_least} {cells} {said_most}"), words)
-}
-
-/// The first requests of an open load, and how many bytes they have. What comes out of files and answers is masked.
-fn first(planned: &Planned, columns: usize) -> String {
-    let Planned { plan, requests, values, .. } = planned;
-    if plan.journeys().is_some() {
-        return String::new();
-    }
-    let Operations::One(operations) = &requests.operations else { return String::new() };
-    let speaks = requests.origins.first().map_or(Speaks::Http, |origin| origin.speaks);
-    // What a script makes of them is not known before it is run.
-    if values.is_none() && operations.iter().any(|request| request.blank.is_some()) {
-        return String::new();
-    }
-    let start = Instant(0);
-    let mut arrivals: Vec<Arrival> = Vec::new();
-    for shard in 0..plan.threads() {
-        let Some(mut load) = plan.open_load(start, shard) else { return String::new() };
-        let before = arrivals.len();
-        while arrivals.len() < before + WEIGHED
-            && let Some(due) = load.next_due().filter(|due| *due < load.end())
-        {
-            load.advance(due, |arrival| arrivals.push(arrival));
-        }
-    }
-    arrivals.sort_by_key(|arrival| (arrival.intended, arrival.index));
-    arrivals.truncate(WEIGHED);
-    let mut composer = values.as_ref().map(|values| Composer::new(values, plan));
-    let (mut lines, mut lengths, mut all) = (String::new(), Vec::new(), 0u64);
-    for arrival in &arrivals {
-        let request = &operations[arrival.operation as usize];
-        let text = requests.numbered.get(arrival.operation as usize);
-        let mut text = text.cloned().unwrap_or_else(|| format!("target {}", arrival.operation + 1));
-        let (length, body_length) = match (&request.blank, values, &mut composer) {
-            (Some(blank), Some(values), Some(composer)) => {
-                if !composer.draw(values, plan, arrival, start) {
-                    continue;
-                }
-                if lengths.len() < FIRST {
-                    text = filled(text, values, arrival.operation, composer);
-                }
-                let written = [0, 1].map(|part| {
-                    let mut out = Vec::new();
-                    blank[part].write(|number, out| composer.write(values, number, out), &mut out);
-                    out.len()
-                });
-                // The length of a body is known once it is written.
-                let of_length = if blank[1].has_gaps() { written[1].to_string().len() } else { 0 };
-                (written[0] + of_length + written[1], written[1])
-            }
-            _ => (request.length(), request.body.len()),
-        };
-        if lengths.len() < FIRST {
-            let at = format::plain(&format::moment(arrival.intended.since(start).0));
-            let body = match body_length {
-                0 => String::new(),
-                body => format!("  + {}", format::plain(&format::bytes(body as u64))),
-            };
-            let room = columns.saturating_sub(12 + body.chars().count());
-            lines += &format!("  {at:>8}  {}{body}\n", cut(&text, room));
-        }
-        // A message has no head.
-        let length = if speaks == Speaks::Http { length } else { body_length };
-        lengths.push(length as u64);
-        all += length as u64;
-        if all > BYTES_MAX {
-            break;
-        }
-    }
-    if lengths.is_empty() {
-        return String::new();
-    }
-    let weight = match speaks {
-        Speaks::Http => weight(planned, "head and body, ", &lengths, columns),
-        Speaks::WebSocket => weight(planned, "without its frame, ", &lengths, columns),
-        // As it is written here, none of these is sent.
-        Speaks::Grpc | Speaks::Redis | Speaks::Postgres => String::new(),
-    };
-    format!("\nThe first requests, each with the bytes of its body\n{lines}{weight}")
-}
-
-/// What the requests weigh, those of HTTP as HTTP/1.1 writes them; `of_what` says what is weighed.
-fn weight(planned: &Planned, of_what: &str, lengths: &[u64], columns: usize) -> String {
-    let plan = &planned.plan;
-    let length = plan.load_length() - plan.spec().warmup;
-    let scheduled = plan.scheduled(plan.spec().warmup, plan.load_length());
-    let mean = lengths.iter().sum::<u64>() as f64 / lengths.len() as f64;
-    let bytes = |n: f64| format::bytes(n.round() as u64);
-    let mut said = format!(
-        "Of the first {} requests, each has {} on average, {of_what}and {} at the most",
-        format::count(lengths.len() as u64),
-        bytes(mean),
-        bytes(lengths.iter().copied().max().unwrap_or_default() as f64)
-    );
-    if let Some(scheduled) = scheduled.filter(|_| length > Nanos::ZERO) {
-        let per_s = scheduled.measured as f64 / length.as_secs_f64();
-        said += &format!(": {}/s at {}", bytes(mean * per_s), format::rate(per_s));
-    }
-    wrapped(&format::plain(&(said + ".")), columns)
-}
-
-/// `text` with what stands in its numbered places.
-fn filled(mut text: String, values: &Values, operation: u32, composer: &mut Composer) -> String {
-    let Some(composition) = values.composition(operation) else { return text };
-    for number in 0..composition.places() {
-        if !text.contains(&place(number)) {
-            continue;
-        }
-        let drawn = match composition.is_public(number, values.lets()) {
-            true => {
-                let mut out = Vec::new();
-                composer.write(values, number, &mut out);
-                String::from_utf8_lossy(&out).into_owned()
-            }
-            false => "***".to_string(),
-        };
-        text = text.replace(&place(number), &drawn);
-    }
-    text
 }

@@ -11,8 +11,20 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 9] =
-    ["arrival", "json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 12] = [
+    "arrival",
+    "json",
+    "quiet",
+    "store",
+    "no-store",
+    "resume",
+    "simulate",
+    "help",
+    "version",
+    "workload",
+    "properties",
+    "set",
+];
 
 /// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
 pub(super) const LINES: &str = "lines";

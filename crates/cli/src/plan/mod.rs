@@ -6,6 +6,7 @@ mod drawn;
 mod export;
 mod fields;
 mod file;
+mod first;
 mod fitted;
 mod holds;
 mod init;
@@ -36,7 +37,7 @@ use crate::args::plan::{CheckArgs, Form, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
 use crate::request::{Request, lets, line};
-use crate::{compare, exit, inputs, knee, output, run, sim};
+use crate::{compare, exit, inputs, knee, output, run, sim, ycsb};
 use anyhow::{Result, anyhow, bail};
 pub(crate) use begin::init;
 use clap::{CommandFactory, FromArgMatches};
@@ -113,17 +114,22 @@ fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
     if let Command::Try(args) = &mut cli.command {
         args.offer_something();
     }
-    let (urls, lines, requests) = match &mut cli.command {
+    let (urls, lines, requests, target, load) = match &mut cli.command {
         Command::Knee(args) if !args.journeys.is_empty() => return Ok(cli),
-        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, None),
         other => match other.run_mut() {
             // Its journeys are what is requested.
             Some(args) if !args.journeys.is_empty() => return Ok(cli),
-            Some(args) => (&args.urls, &mut args.lines, &mut args.requests),
+            Some(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, Some(&args.load)),
             None => return Ok(cli),
         },
     };
-    if requests.is_empty() {
+    if lines.workload.is_given() {
+        if planned.is_some() {
+            bail!("--workload and a plan exclude each other: a workload says what is requested");
+        }
+        *requests = ycsb::asked(lines, urls, &target.request, load)?;
+    } else if requests.is_empty() {
         let (lets, lines) = (&mut lines.lets, &lines.lines);
         lets.named = planned.cloned().map_or_else(|| lets::table(&lets.lets), Ok)?;
         *requests = match (lines.as_slice(), urls.as_slice()) {

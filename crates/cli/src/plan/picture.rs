@@ -137,6 +137,14 @@ pub(super) fn wrapped(text: &str, width: usize) -> String {
     out + "\n"
 }
 
+/// With an ellipsis where it does not fit.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => text.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use super::body::BodyFiles;
 use super::lets::LetArgs;
 use super::share::Share;
+use super::workload::WorkloadArgs;
 use super::{Parts, Request, url};
 use crate::aside::Aside;
 use crate::errors;
@@ -15,8 +16,12 @@ pub(crate) struct LineArgs {
     /// Request this of the URL, such as '80% POST /orders @order.json': a share of the load (or a weight, such as 4), a
     /// method, a path, and a file with the body. All but the path may be left out. Of Redis: a share and a command, such as
     /// '80% GET {{key}}'. May be given several times
-    #[arg(long = "request", value_name = "LINE", help_heading = "Request")]
+    #[arg(long = "request", value_name = "LINE", help_heading = "Request",
+          conflicts_with_all = ["workload", "properties", "set"])]
     pub lines: Vec<String>,
+
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     #[command(flatten)]
     pub lets: LetArgs,

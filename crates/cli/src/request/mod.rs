@@ -11,12 +11,14 @@ pub(crate) mod multipart;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod references;
+pub(crate) mod series;
 pub(crate) mod share;
 pub(crate) mod steps;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
 mod web_socket;
+pub(crate) mod workload;
 
 use crate::aside::Aside;
 use crate::errors::refuse;
@@ -28,6 +30,7 @@ use base64::engine::general_purpose::STANDARD;
 use body::BodyFiles;
 use fields::{RequestArgs, StreamArg};
 use multipart::Segment;
+use series::Series;
 use share::Share;
 use std::sync::Arc;
 use steps::SocketStep;
@@ -80,6 +83,8 @@ pub(crate) struct Parts {
     pub socket: Option<SocketStep>,
     /// The body is SQL, which only PostgreSQL takes.
     pub is_sql: bool,
+    /// The lines of such a body are a request of several.
+    pub series: Option<Series>,
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
     pub taking: Taking,
@@ -245,6 +250,7 @@ impl Request {
     /// May be sent twice (RFC 9110 §9.2.2). Of a call only its type can say that it may not.
     pub(crate) fn is_idempotent(&self) -> bool {
         match self.url.origin.speaks {
+            _ if series::may_change(self) => false,
             Speaks::Grpc => true,
             Speaks::Redis => is_reading(self.method()),
             Speaks::Postgres => postgres::is_reading(self),

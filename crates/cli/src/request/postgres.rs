@@ -3,14 +3,16 @@
 use super::Request;
 use super::account::Account;
 use super::redis::text_of;
+use super::series::Series;
 use super::template::{BodyForm, Filled};
-use super::url::Url;
+use super::url::{SslMode, Url};
 use super::version::Rendered;
 use crate::aside::Aside;
 use crate::errors::{refuse, refused};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
-use unblink_wire::postgres::{Transaction, User, shown};
+use std::ops::Range;
+use unblink_wire::postgres::{BadSql, Transaction, User, shown};
 use unblink_workload::answer::Condition;
 
 /// What stands in the place of a method in a document.
@@ -70,12 +72,45 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "nothing is said of what to do: give --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let transaction = Transaction::new(text, filled.composition.is_some())
-        .map_err(|error| refused(&["sql"], format!("the statement can't be sent: {error}")))?;
+    let is_filled = filled.composition.is_some();
+    let transaction = match parts.series {
+        Some(series) => of_series(text, series, is_filled),
+        None => Transaction::new(text, is_filled),
+    };
+    let transaction =
+        transaction.map_err(|error| refused(&["sql"], format!("the statement can't be sent: {error}")))?;
     if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
         refuse!(["expect"], "--expect '{one}': an answer of PostgreSQL has no headers");
     }
     Ok(Rendered::Postgres(account(url)?, transaction))
+}
+
+/// Statements in lines, each a transaction that is begun once the one before is done.
+fn of_series(text: &str, series: Series, is_filled: bool) -> Result<Transaction, BadSql> {
+    let one = |line: &str| {
+        let one = match column_in(line) {
+            None => Transaction::new(line, is_filled)?,
+            Some((place, at)) => {
+                let of = |column: u32| {
+                    Transaction::new(&format!("{}{column}{}", &line[..at.start], &line[at.end..]), is_filled)
+                };
+                Transaction::one_of(place, (0..series.columns).map(of).collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(if series.must_find { one.finding() } else { one })
+    };
+    let (first, second) = Series::lines(text);
+    Ok(match second {
+        Some(second) => one(first)?.then(one(second)?),
+        None => one(first)?,
+    })
+}
+
+/// The place behind `FIELD`, and where it stands.
+fn column_in(line: &str) -> Option<(u32, Range<usize>)> {
+    let at = line.find("FIELD{{")? + "FIELD".len();
+    let end = at + line[at..].find("}}")? + 2;
+    Some((line[at + 2..end - 2].parse().ok()?, at..end))
 }
 
 /// What the URL says: `postgres://USER:PASSWORD@HOST/DATABASE?NAME=VALUE`. What it leaves out stands in the environment, as
@@ -111,11 +146,11 @@ fn account(url: &Url) -> Result<Account> {
         match key {
             "application_name" => parameters[0].1 = decoded(value)?,
             "options" => parameters.push((key.to_string(), decoded(value)?)),
-            "sslmode" if value == "disable" => {}
+            "sslmode" if SslMode::read(value).is_some() => {}
             "sslmode" => {
                 refuse!(
                     ["url"],
-                    "sslmode={value}: unblink reaches PostgreSQL in plain text alone: write sslmode=disable"
+                    "sslmode={value}: a run is encrypted or it is not: write disable, require, verify-ca or verify-full"
                 )
             }
             _ => refuse!(
@@ -163,7 +198,7 @@ mod tests {
     fn what_can_not_be_sent_is_refused_with_its_reason() {
         for (url, sql, part) in [
             ("postgres://me@h/a/b", "SELECT 1", "name of a database"),
-            ("postgres://me@h/a?sslmode=require", "SELECT 1", "plain text alone"),
+            ("postgres://me@h/a?sslmode=prefer", "SELECT 1", "encrypted or it is not"),
             ("postgres://me@h/a?x=1", "SELECT 1", "no parameter"),
             ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
             ("postgres://me@h/a", "", "nothing is said"),

@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::login::Login;
+use super::series::{Series, Then};
 use super::template::{BodyForm, Filled, filled_with};
 use super::url::Url;
 use super::version::Rendered;
@@ -173,12 +174,15 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
         );
     }
     let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is no text") };
+    let is_filled = filled.composition.is_some();
+    if let Some(series) = parts.series {
+        return Ok(Rendered::Redis(login(url)?, of_series(text, series, is_filled)?));
+    }
     let words =
         words(text).map_err(|error| refused(&["command"], format!("the command can't be read: {error}")))?;
     let Some(first) = words.first() else {
         refuse!(["url"], "nothing is said of what to send: give --command 'GET {{{{key}}}}'")
     };
-    let is_filled = filled.composition.is_some();
     if is_filled && Blank::new(first).has_gaps() {
         refuse!(
             ["command"],
@@ -199,6 +203,18 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
         refuse!(["expect"], "--expect '{one}': a reply of Redis has no headers");
     }
     Ok(Rendered::Redis(login(url)?, Command::new(&words, is_filled)))
+}
+
+/// Commands in lines, each of which is asked once the one before is answered.
+fn of_series(text: &str, series: Series, is_filled: bool) -> Result<Command> {
+    let (first, second) = Series::lines(text);
+    let command = |line: &str| Ok::<_, anyhow::Error>(Command::new(&words(line)?, is_filled));
+    let first = if series.must_find { command(first)?.finding() } else { command(first)? };
+    Ok(match (series.then, second) {
+        (Then::Each, _) => first.then_each(),
+        (Then::Line, Some(second)) => first.then(command(second)?),
+        _ => first,
+    })
 }
 
 /// What the URL says: `redis://USER:PASSWORD@HOST/DATABASE`.

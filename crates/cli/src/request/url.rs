@@ -201,6 +201,8 @@ impl Url {
             query if query.starts_with('?') => format!("/{query}"),
             target => target.to_string(),
         };
+        // PostgreSQL has one scheme, and says in a parameter whether it is encrypted.
+        let tls = tls || (speaks == Speaks::Postgres && SslMode::of(&target).is_some_and(SslMode::is_tls));
         let default_port = format!(":{}", if tls { 443 } else { 80 });
         Ok(Url {
             // Names of hosts are the same in either case (RFC 3986 §3.2.2).
@@ -209,6 +211,40 @@ impl Url {
             target,
             userinfo,
         })
+    }
+}
+
+/// `sslmode` of PostgreSQL's URLs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SslMode {
+    Disable,
+    /// Any certificate.
+    Require,
+    /// One that a trusted authority has issued, for whomever.
+    VerifyCa,
+    VerifyFull,
+}
+
+impl SslMode {
+    /// What path and query of a URL say, where that is one of these.
+    pub(crate) fn of(target: &str) -> Option<SslMode> {
+        let (_, query) = target.split_once('?')?;
+        let value = query.split('&').filter_map(|pair| pair.strip_prefix("sslmode=")).next_back()?;
+        SslMode::read(value)
+    }
+
+    pub(crate) fn read(value: &str) -> Option<SslMode> {
+        match value {
+            "disable" => Some(SslMode::Disable),
+            "require" => Some(SslMode::Require),
+            "verify-ca" => Some(SslMode::VerifyCa),
+            "verify-full" => Some(SslMode::VerifyFull),
+            _ => None,
+        }
+    }
+
+    fn is_tls(self) -> bool {
+        self != SslMode::Disable
     }
 }
 

@@ -1,7 +1,7 @@
 //! `--abort-on`: stops a run that hurts.
 
 use crate::observe::{End, Observer};
-use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Unit};
+use unblink_analysis::slo::{AbortRule, AbortWatch, Measure, Outstanding, Part};
 use unblink_artifact::document::Aborted;
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Tally;
@@ -19,6 +19,7 @@ pub(super) struct Watch {
 struct Rule {
     text: String,
     watch: AbortWatch,
+    measure: Measure,
     /// The request, load or origin that it speaks of; `None`: all arrivals.
     of: Option<(Apart, usize)>,
     outstanding: Option<Outstanding>,
@@ -33,14 +34,14 @@ impl Watch {
                 Some(name) => header.part_called(name)?,
                 None => None,
             };
-            let condition = &rule.condition;
-            let is_time = condition.figure.unit() == Unit::Time && condition.figure != Figure::Mean;
-            let limit = Nanos(condition.limit.ceil() as u64);
+            let is_only = header.operations.len() <= 1;
+            let outstanding = || Outstanding::beyond(rule.measure, &rule.condition, is_only);
             Some(Rule {
                 text: text.clone(),
                 watch: AbortWatch::new(&rule),
+                measure: rule.measure,
                 of,
-                outstanding: (is_time && of.is_none()).then(|| Outstanding::longer_than(limit)),
+                outstanding: if of.is_none() { outstanding() } else { None },
             })
         });
         Watch {
@@ -56,20 +57,15 @@ impl Observer for Watch {
     /// Ends the load when a rule has held for its time; the first that has, and once.
     fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
         let end = interval.start + interval.length;
-        let counters = &interval.bank.counters;
-        let due = counters.measured.due + counters.warmup.due;
-        let level = interval.gauges.in_flight + interval.gauges.backlog;
         let mut fired = None;
         for rule in &mut self.rules {
-            let outstanding = rule.outstanding.as_mut();
-            let stuck = outstanding.map_or(0, |o| o.add(interval.start, interval.length, due, level));
+            let stuck = rule.outstanding.as_mut().map_or((0, 0), |outstanding| outstanding.add(interval));
             // The warm-up is recorded in no figure, and after the load there is nothing to stop.
             if self.has_fired || interval.start < self.measured_from || end > self.load_to {
                 continue;
             }
-            let stuck_sent = stuck.min(interval.gauges.in_flight);
-            let part = Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.of) };
-            if rule.watch.look(interval.length, &part) {
+            let part = Part::of_interval(rule.watch.good(), rule.measure, interval, rule.of);
+            if rule.watch.look(interval.length, &part.with_stuck(stuck)) {
                 self.has_fired = true;
                 fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0, guard: None }));
             }

@@ -3,10 +3,15 @@
 use crate::args::load::LoadArgs;
 use crate::errors::{refuse, refused_value};
 use anyhow::Result;
-use unblink_analysis::slo::{Measure, Slo};
+use unblink_analysis::slo::{AbortRule, Measure, Slo};
 
 /// `how` says what makes answers come event by event.
-pub(crate) fn check(load: &LoadArgs, slos: &[Slo], has_events: bool, how: &str) -> Result<()> {
+pub(crate) fn check(
+    load: &LoadArgs,
+    (slos, rules): (&[Slo], &[AbortRule]),
+    has_events: bool,
+    how: &str,
+) -> Result<()> {
     if has_events && load.retry.attempts > 1 {
         refuse!(
             ["attempts"],
@@ -14,12 +19,16 @@ pub(crate) fn check(load: &LoadArgs, slos: &[Slo], has_events: bool, how: &str) 
              another attempt would send them again"
         );
     }
-    let of_events = slos.iter().position(|slo| slo.measure != Measure::Response);
-    match of_events.filter(|_| !has_events) {
-        Some(number) => {
-            let (text, measure) = (slos[number].to_string(), slos[number].measure.to_string());
+    if has_events {
+        return Ok(());
+    }
+    let slos = slos.iter().map(|slo| (slo.measure, "slo", slo.to_string())).enumerate();
+    let rules = rules.iter().map(|rule| (rule.measure, "abort-on", rule.to_string())).enumerate();
+    match slos.chain(rules).find(|(_, (measure, ..))| *measure != Measure::Response) {
+        Some((number, (measure, field, text))) => {
+            let measure = measure.to_string();
             let why = format!("{} is of answers that come event by event: add {how}", measure.trim());
-            Err(refused_value("slo", number, format!("--slo {text:?}: {why}")))
+            Err(refused_value(field, number, format!("--{field} {text:?}: {why}")))
         }
         None => Ok(()),
     }

@@ -12,7 +12,9 @@ use unblink_artifact::codes::NamedCodes;
 use unblink_artifact::document::{self, PostgresPlan, RedisPlan, WebSocketPlan};
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
+use unblink_core::time::Nanos;
 use unblink_engine::error::EngineError;
+use unblink_engine::feeding::{Feed, FeedError, feed};
 use unblink_engine::job::Job;
 use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, once, preflight};
 use unblink_engine::run::Running;
@@ -250,6 +252,22 @@ impl AnyJob {
     /// Sends the request of `arrival` as the next step of `walk`. `None` where no row is left for it.
     pub(crate) fn step(&self, walk: &mut Walk, arrival: &Arrival, timeout: Duration) -> Option<AskedOnce> {
         of_any!(self, job => walk.step(job, arrival, timeout))
+    }
+
+    /// Sends all that `fed` has as fast as the target takes it, and gives how long that took.
+    pub(crate) fn feed(
+        &self,
+        connections: u32,
+        patience: Nanos,
+        fed: &mut impl Feed,
+    ) -> Result<Nanos, FeedError> {
+        of_any!(self, job => feed(job, connections, patience, fed))
+    }
+
+    /// The same where somebody looks at all of each answer.
+    pub(crate) fn hearing_all(mut self) -> AnyJob {
+        of_any!(&mut self, job => job.expects = job.expects.clone().hearing_all());
+        self
     }
 
     /// Each worker keeps the first `failed_each` arrivals that fail in each way.

@@ -99,12 +99,9 @@ pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Res
     for (number, slo) in slos.iter().enumerate() {
         let why = slo.name.as_ref().and_then(|name| {
             let whole = slo.windows.is_none();
-            let of_events = slo.measure != Measure::Response && journey(name, known).is_some();
-            let no_events =
-                || of_events.then(|| "events are those of requests: name one of its steps".into());
             why_unknown(name, known)
+                .or_else(|| why_without_events(name, slo.measure, known))
                 .or_else(|| why_not_told(name, slo.objective.figure, whole, known))
-                .or_else(no_events)
         });
         if let Some(why) = why {
             return Err(refused_value("slo", number, format!("--slo {:?}: {why}", slo.to_string())));
@@ -112,7 +109,9 @@ pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Res
     }
     for (number, rule) in rules.iter().enumerate() {
         let why = rule.name.as_ref().and_then(|name| {
-            why_unknown(name, known).or_else(|| why_not_told(name, rule.condition.figure, false, known))
+            why_unknown(name, known)
+                .or_else(|| why_without_events(name, rule.measure, known))
+                .or_else(|| why_not_told(name, rule.condition.figure, false, known))
         });
         if let Some(why) = why {
             return Err(refused_value(
@@ -123,6 +122,12 @@ pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Res
         }
     }
     Ok(())
+}
+
+/// Why what is called `name` has no events of its own.
+fn why_without_events(name: &str, measure: Measure, known: &Known<'_>) -> Option<String> {
+    let is_without = measure != Measure::Response && journey(name, known).is_some();
+    is_without.then(|| "events are those of requests: name one of its steps".to_string())
 }
 
 /// Why `figure` is not known of what is called `name`. `is_of_whole_run`: neither in windows nor second by second.

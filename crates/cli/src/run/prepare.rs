@@ -103,7 +103,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         &operations,
         in_journeys,
     )?;
-    events::check(&args.load, &asked.slos.slo, requests.has_events(), "--stream")?;
+    let objectives = (&asked.slos.slo[..], &asked.rules[..]);
+    events::check(&args.load, objectives, requests.has_events(), "--stream")?;
     let whole = Whole { plan, targets, values, script: script.clone(), expects };
     let version = requests.operations.version();
     let rendered = std::mem::replace(&mut requests.operations, Operations::new(version));
@@ -190,8 +191,10 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let values = requests.values(&plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
     let in_journeys = journeys(args, &requests, &operations);
-    objectives::asked(&args.objectives, &args.figure_rules(), &requests, &plan, &operations, in_journeys)?;
-    events::check(&args.load, &args.objectives.slo, requests.has_events(), "--stream")?;
+    let rules = args.figure_rules();
+    objectives::asked(&args.objectives, &rules, &requests, &plan, &operations, in_journeys)?;
+    let objectives = (&args.objectives.slo[..], &rules[..]);
+    events::check(&args.load, objectives, requests.has_events(), "--stream")?;
     let (described, _) = describe(args, &plan, &requests.targets);
     let names = requests.targets.iter().take(requests.plain).map(|target| target.name.clone());
     let names = names.chain(args.journeys.iter().map(|journey| journey.name.clone()));

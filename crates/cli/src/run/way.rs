@@ -6,14 +6,15 @@ use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::guard::{Guard, Terms};
 use crate::output;
-use crate::request::url::Origin;
+use crate::request::url::{Origin, SslMode};
 use crate::request::version::Version;
 use anyhow::Result;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Ask, Refresh, ResolveError, Target, resolve, unix};
-use unblink_engine::tls::{self, TlsOptions};
+use unblink_engine::tls::{self, TlsOptions, TlsRequest, TlsTarget};
+use unblink_wire::postgres;
 
 /// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches
 /// the rest of them one by one, which takes more than a millisecond of the generator's time.
@@ -68,9 +69,10 @@ pub(super) fn ways(
     let options = tls_options(&args.target);
     if options != TlsOptions::default() && origins.iter().all(|origin| !origin.tls) {
         let origins = in_words(origins);
+        let rather = if version == Version::Postgres { "write sslmode=verify-full" } else { "use https" };
         refuse!(
             ["insecure", "cacert", "cert", "key"],
-            "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
+            "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or {rather}"
         );
     }
     let (mut terms, moved) = (Terms::default(), Moved::default());
@@ -95,7 +97,31 @@ fn tls_options(args: &TargetArgs) -> TlsOptions {
         insecure: args.insecure,
         ca_file: args.cacert.clone(),
         client: args.cert.clone().zip(args.key.clone()),
+        any_name: false,
     }
+}
+
+/// How PostgreSQL is asked for TLS.
+const POSTGRES_TLS: TlsRequest = TlsRequest {
+    bytes: postgres::TLS_REQUEST,
+    granted: postgres::TLS_GRANTED,
+    remedy: "write sslmode=disable, or switch TLS on there (ssl = on)",
+};
+
+/// What `sslmode` asks of TLS beside the flags, as in PostgreSQL's own clients.
+fn postgres_options(args: &RunArgs, options: TlsOptions) -> Result<TlsOptions> {
+    // All requests of a run have the same.
+    let mode = args.requests.first().and_then(|request| SslMode::of(&request.url.target));
+    Ok(match mode {
+        Some(SslMode::VerifyCa | SslMode::VerifyFull) if options.insecure => refuse!(
+            ["insecure", "url"],
+            "-k accepts any certificate, and sslmode=verify-… does not: write sslmode=require, or leave -k out"
+        ),
+        // Whoever names an authority wants it to be looked at.
+        Some(SslMode::Require) if options.ca_file.is_none() => TlsOptions { insecure: true, ..options },
+        Some(SslMode::Require | SslMode::VerifyCa) => TlsOptions { any_name: true, ..options },
+        _ => options,
+    })
 }
 
 fn target(
@@ -106,7 +132,13 @@ fn target(
     addresses: Vec<Address>,
     refresh: Option<Refresh>,
 ) -> Result<Target> {
-    let tls = || tls::target(&origin.host, &tls_options(&args.target), version.offers());
+    let is_postgres = version == Version::Postgres;
+    let tls = || -> Result<TlsTarget> {
+        let options = tls_options(&args.target);
+        let options = if is_postgres { postgres_options(args, options)? } else { options };
+        let tls = tls::target(&origin.host, &options, version.offers())?;
+        Ok(TlsTarget { request: is_postgres.then_some(POSTGRES_TLS), ..tls })
+    };
     let tls = if origin.tls { Some(tls()?) } else { None };
     let mut target = Target { addresses, refresh, tls, per_source: None };
     target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);

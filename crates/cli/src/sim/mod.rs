@@ -79,7 +79,7 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
     simulation.header.objectives =
         asked.objectives(&args.objectives, &simulation.plan, &simulation.header)?;
     let has_events = simulation.world.server.events.is_some();
-    run::events::check(&args.load, &args.objectives.slo, has_events, "events=N gap=TIME in --server")?;
+    run::events::check(&args.load, (&args.objectives.slo, &[]), has_events, "events=N gap=TIME in --server")?;
     if has_events && simulation.client.is_some() {
         refuse!(["client"], "events= in --server are timed by the ideal client alone: leave --client out");
     }

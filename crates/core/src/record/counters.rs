@@ -114,6 +114,10 @@ counted! {
         pinged,
         /// Answers 429 or 503 that asked to wait before asking again (`Retry-After`).
         asked_to_wait,
+        /// Requests that followed another one of the same arrival, once that was answered.
+        followed,
+        /// Attempts that failed because the target takes no more connections, as it said.
+        full,
     }
 }
 
@@ -283,8 +287,10 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Users of a closed population who had begun when measuring did.
     pub users_begun: u64,
-    /// Answers that come event by event.
+    /// Answers that come event by event, to arrivals of the measured part.
     pub events: EventCounts,
+    /// The same, to arrivals of the warm-up; they enter no figure.
+    pub warmup_events: EventCounts,
     /// Why arrivals were tried again; measured part only.
     pub retry_causes: RetryCauses,
     /// The loop's own behaviour.
@@ -302,6 +308,7 @@ impl Default for Counters {
             bytes_received: 0,
             users_begun: 0,
             events: EventCounts::default(),
+            warmup_events: EventCounts::default(),
             retry_causes: RetryCauses::default(),
             own: LoopCounts::default(),
         }
@@ -326,6 +333,7 @@ impl Counters {
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;
         self.events.add(&o.events);
+        self.warmup_events.add(&o.warmup_events);
         self.retry_causes.add(&o.retry_causes);
         self.own.add(&o.own);
     }

@@ -4,7 +4,7 @@
 //! Each is recorded when it happens, and not when the answer ends: a run that is killed has what came until then, and a
 //! second in which the target fell silent shows it.
 
-use super::progress::{Events, Progress};
+use super::progress::{EventCounts, Events, Progress};
 use super::{Flight, PAUSE_FROM, Recorder, Series};
 use crate::time::{Instant, Nanos};
 
@@ -24,14 +24,13 @@ impl Recorder {
         if events > 0 {
             flight.progress = Progress { count: before.count + u64::from(events), last: Some(now) };
         }
-        if !self.is_measured(&flight.arrival) {
-            return;
-        }
-        let counts = &mut self.bank.counters.events;
+        let is_in_load = now >= self.measured_from && now <= self.load_end;
+        self.bank.counters.events.in_load += if is_in_load { u64::from(events) } else { 0 };
+        let counts = self.event_counts(flight);
         counts.keep_alives += u64::from(keep_alives);
         counts.events += u64::from(events);
         counts.begun += u64::from(events > 0 && before.last.is_none());
-        if events == 0 {
+        if events == 0 || !self.is_measured(&flight.arrival) {
             return;
         }
         match before.last {
@@ -40,6 +39,21 @@ impl Recorder {
         }
         for _ in 1..events {
             self.record(flight, Series::EventGap, Nanos::ZERO);
+        }
+    }
+
+    /// Where the events of the answer to `flight` are counted.
+    fn event_counts(&mut self, flight: &Flight) -> &mut EventCounts {
+        let is_measured = self.is_measured(&flight.arrival);
+        let counters = &mut self.bank.counters;
+        if is_measured { &mut counters.events } else { &mut counters.warmup_events }
+    }
+
+    /// `flight` has ended: no more events of its answer count.
+    #[inline]
+    pub(super) fn note_over(&mut self, flight: &Flight) {
+        if flight.progress.last.is_some() {
+            self.event_counts(flight).over += 1;
         }
     }
 

@@ -21,6 +21,7 @@ impl Recorder {
 
     #[inline]
     pub(super) fn note_ended(&mut self, flight: &Flight, answered: bool) {
+        self.note_over(flight);
         if self.absences.is_catching_up() {
             self.absences.ended(flight.arrival.intended, answered);
         }

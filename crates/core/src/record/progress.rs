@@ -22,11 +22,13 @@ pub struct Progress {
 }
 
 counted! {
-    /// Answers that come event by event, of the measured part.
+    /// Answers that come event by event.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct EventCounts {
         /// Answers of which an event has come.
         begun,
+        /// Those of them that have ended, however they did.
+        over,
         /// Events, of whatever answer.
         events,
         /// Parts that carry no data.
@@ -35,5 +37,15 @@ counted! {
         whole,
         /// Events of these.
         events_of_whole,
+        /// Events that came while the measured load lasted, whichever arrival they answered.
+        in_load,
+    }
+}
+
+impl EventCounts {
+    /// Answers that have begun and have not ended. `None` if that was not counted, nor what came in the load, as in records of
+    /// earlier builds: an event comes while the load lasts, or after it, when the answers before it have ended.
+    pub fn open(&self) -> Option<u64> {
+        (self.over > 0 || self.in_load > 0 || self.begun == 0).then(|| self.begun.saturating_sub(self.over))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::ConnId;
+use unblink_core::origins::SocketUse;
 use unblink_core::plan::Plan;
 
 /// Of an arrival's number, what says of which unit it is.
@@ -11,6 +12,8 @@ const UNIT: u64 = (1 << 48) - 1;
 pub(crate) struct Owned {
     /// Operations of journeys with connections of their own.
     operations: HashSet<u32>,
+    /// Those that open a WebSocket for their journey, and those that use it.
+    sockets: HashMap<u32, SocketUse>,
     /// By connection: the unit of the journey that it carries.
     pub(super) by: HashMap<ConnId, u64>,
     /// By unit: the connection that it has now.
@@ -19,6 +22,8 @@ pub(crate) struct Owned {
     common: HashSet<ConnId>,
     /// How many were taken.
     pub(crate) taken: u64,
+    /// How many steps went over a WebSocket that one before had opened.
+    pub(crate) used: u64,
 }
 
 impl Owned {
@@ -30,10 +35,12 @@ impl Owned {
             };
             plan.journeys().is_some_and(entry)
         };
-        Owned {
-            operations: (0..plan.spec().idempotent.len() as u32).filter(own).collect(),
-            ..Owned::default()
-        }
+        let all = 0..plan.spec().idempotent.len() as u32;
+        let origins = &plan.spec().origins;
+        let sockets = all.clone().map(|operation| (operation, origins.socket_use(operation)));
+        let sockets: HashMap<u32, SocketUse> = sockets.filter(|(_, of)| *of != SocketUse::None).collect();
+        let is_own = |operation: &u32| sockets.contains_key(operation) || own(operation);
+        Owned { operations: all.filter(is_own).collect(), sockets, ..Owned::default() }
     }
 
     /// Some journeys have connections of their own.
@@ -58,6 +65,20 @@ impl Owned {
         let owner = *self.by.entry(conn).or_insert(unit);
         assert_eq!(owner, unit, "{conn:?} carries two journeys");
         let before = self.now.insert(unit, conn);
+        match self.sockets.get(&operation) {
+            Some(SocketUse::Opens) => {
+                assert!(before != Some(conn), "unit {unit} opens a socket, and has it already")
+            }
+            Some(_) => {
+                assert_eq!(
+                    before,
+                    Some(conn),
+                    "unit {unit} uses a socket that is not the last it has opened"
+                );
+                self.used += 1;
+            }
+            None => {}
+        }
         self.taken += u64::from(before != Some(conn));
         let has_left = before.is_none_or(|before| before == conn || !is_open(&before));
         assert!(has_left, "unit {unit} has another connection, and {before:?} is still there");

@@ -406,7 +406,7 @@ impl<P: Protocol> Conn<P> {
             Stage::Open => Reading::Ended(closing),
             Stage::Connecting => Reading::Unusable(closing.kind),
             // Whatever went wrong between TCP and the first request is a matter of TLS.
-            Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
+            Stage::Asking | Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::buffers::Buffers;
 use super::socket::{flush, kind_of_connect_error, kind_of_socket_error, send_both};
 use crate::target::{Address, Target, begin_connect};
+use crate::tls::TlsRequest;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, sockopt};
@@ -16,6 +17,8 @@ use unblink_wire::protocol::Carrier;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
     Connecting,
+    /// The server has been asked for TLS.
+    Asking,
     Handshaking,
     Open,
 }
@@ -49,6 +52,7 @@ pub(super) struct Transport {
     pub(super) stage: Stage,
     connected: Instant,
     tls: Option<Box<ClientConnection>>,
+    request: Option<TlsRequest>,
     pub(super) peer_closed: bool,
     /// What went wrong first, in the words of the system or of TLS. The run counts kinds; the pre-flight quotes this.
     pub(super) error: Option<io::Error>,
@@ -69,7 +73,8 @@ impl Transport {
         };
         let connected = attempt.began;
         let stage = Stage::Connecting;
-        Ok(Transport { fd, attempt, stage, connected, tls, peer_closed: false, error: None })
+        let request = target.tls.as_ref().and_then(|tls| tls.request);
+        Ok(Transport { fd, attempt, stage, connected, tls, request, peer_closed: false, error: None })
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -104,9 +109,37 @@ impl Transport {
             self.stage = Stage::Open;
             return Ok(Some(ConnectTimes { connect: now.since(self.attempt.began), tls: None }));
         }
+        if let Some(TlsRequest { bytes, .. }) = self.request {
+            self.stage = Stage::Asking;
+            // A socket that was just connected takes a few bytes.
+            return match send_both(self.fd.as_fd(), (bytes, &[])) {
+                Ok(n) if n == bytes.len() => Ok(None),
+                Ok(_) => Err(self.failed(io::Error::from(io::ErrorKind::WriteZero), kind_of_socket_error)),
+                Err(error) => Err(self.failed(error, kind_of_socket_error)),
+            };
+        }
         self.stage = Stage::Handshaking;
         self.flush();
         Ok(None)
+    }
+
+    /// Takes the answer to the request for TLS, and begins the handshake.
+    fn take_grant(&mut self, bytes: &mut &[u8]) -> Result<(), FailureKind> {
+        let Some(TlsRequest { granted, remedy, .. }) = self.request else { return Ok(()) };
+        // What came with it came in plain text, from whomever.
+        if **bytes != [granted] {
+            let what = match bytes {
+                [one] if *one == b'N' => "the target does not take TLS",
+                [one, ..] if *one == granted => "the target sent more than its word before the TLS handshake",
+                _ => "the target does not answer to the request for TLS",
+            };
+            let error = io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {remedy}"));
+            return Err(self.failed(error, |_| FailureKind::TLS));
+        }
+        *bytes = &[];
+        self.stage = Stage::Handshaking;
+        self.flush();
+        Ok(())
     }
 
     /// Writes what it can of both pieces, which leave together. A TLS session takes all of it; what its socket does not
@@ -148,6 +181,7 @@ impl Transport {
     #[inline]
     pub(super) fn flush(&mut self) {
         if let Some(tls) = &mut self.tls
+            && self.stage != Stage::Asking
             && let Err(error) = flush(tls, &self.fd)
         {
             self.failed(error, kind_of_socket_error);
@@ -203,6 +237,10 @@ impl Transport {
         bytes: &mut &[u8],
         now: Instant,
     ) -> Result<(Option<ConnectTimes>, bool), FailureKind> {
+        if self.stage == Stage::Asking {
+            self.take_grant(bytes)?;
+            return Ok((None, false));
+        }
         let Some(tls) = &mut self.tls else { return Ok((None, false)) };
         let taken = match tls.read_tls(bytes) {
             Ok(n) => n,

@@ -198,6 +198,10 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.pinged();
     }
 
+    fn followed(&mut self, tag: Tag) {
+        self.sink.followed(tag);
+    }
+
     fn wants(&mut self, number: u32, message: &[u8]) -> bool {
         self.sink.wants(number, message)
     }

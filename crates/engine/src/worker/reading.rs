@@ -5,6 +5,7 @@ use crate::conn::{News, Reading};
 use rustix::event::epoll::EventFlags;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{CloseKind, ConnId, Event, FlightId, SENDS_PER_CALL_MAX};
+use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::record::Answer;
 use unblink_core::time::{Instant, Nanos};
@@ -47,7 +48,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
             let beside = &mut self.common.hearing.beside;
-            if beside.unsolicited + beside.pinged + beside.asked_to_wait > 0 {
+            if beside.unsolicited + beside.pinged + beside.asked_to_wait + beside.followed > 0 {
                 recorder.connections(usize::from(id.origin)).add(&std::mem::take(beside));
             }
         }
@@ -77,6 +78,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             Reading::Unusable(kind) => {
                 let Some(conn) = self.conn(id) else { return };
                 let (connecting, attempt) = (conn.is_connecting(), conn.attempt());
+                if P::FULL.is_some_and(|number| kind == FailureKind::protocol(usize::from(number)))
+                    && let Some(recorder) = &mut self.recorder
+                {
+                    recorder.connections(usize::from(id.origin)).full += 1;
+                }
                 self.close(id, CloseKind::Graceful);
                 let elsewhere = match connecting {
                     true => self.connect_elsewhere(id, attempt, kind),

@@ -34,7 +34,7 @@ fn of_all(events: &Events) -> Section {
     ];
     let pieces = [
         Some(format::plural(events.events, "event", "events")),
-        Some(format!("{} a second", format::number(events.per_s))),
+        events.per_s.map(|n| format!("{} a second", format::number(n))),
         events.per_answer.map(|n| format!("{} an answer", format::number(n))),
         (events.keep_alives > 0).then(|| {
             format!("beside them {} without data", format::plural(events.keep_alives, "block", "blocks"))

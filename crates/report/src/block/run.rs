@@ -112,6 +112,7 @@ pub(crate) fn throughput(doc: &RunDocument) -> Section {
         ("sent".into(), format::rate(r.sent)),
         ("achieved".into(), format::rate(r.achieved)),
     ];
+    pairs.extend(facts::in_requests(doc).map(|rate| ("in requests".into(), format::rate(rate))));
     if doc.simulated.is_none() {
         pairs.push(("received".into(), format::bytes(doc.bytes_received)));
     }

@@ -24,6 +24,8 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("messages that answer nothing", c.unsolicited),
         ("pings answered", c.pinged),
         ("answers with Retry-After", c.asked_to_wait),
+        ("refused by a full target", c.full),
+        ("requests that followed another of their arrival", c.followed),
         ("stopped by a limit of this machine", c.local_limit),
     ]
     .into_iter()
@@ -31,6 +33,15 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
     .filter(|(i, (_, n))| *i < 3 || *n > 0)
     .map(|(_, row)| row)
     .collect()
+}
+
+/// Answered requests per second over all of the run, its warm-up included, where some arrivals are several: a read-modify-write, a
+/// scan of Redis.
+pub(crate) fn in_requests(doc: &RunDocument) -> Option<f64> {
+    let followed: u64 = doc.origins.iter().map(|origin| origin.connections.followed).sum();
+    let answered: u64 = doc.series.rows.iter().map(|row| row.ok).sum();
+    let length_s = doc.series.last_completion_ns.unwrap_or(0) as f64 / 1e9;
+    (followed > 0 && length_s > 0.0).then(|| (answered + followed) as f64 / length_s)
 }
 
 /// Addresses that are listed; the rest is counted.

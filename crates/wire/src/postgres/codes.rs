@@ -4,6 +4,8 @@
 pub const DONE: u16 = 0;
 /// It was done, and no statement returned or changed a row.
 pub const EMPTY: u16 = 1;
+/// A transaction that must find something did not.
+pub(super) const NOT_FOUND: u16 = NAMES.len() as u16 - 2;
 /// So many of the names are no failures.
 pub(super) const SUCCESSES: u16 = 2;
 
@@ -41,6 +43,7 @@ pub(super) const NAMES: &[&str] = &[
     "system_error",
     "plpgsql_error",
     "internal_error",
+    "not_found",
     "other",
 ];
 
@@ -114,6 +117,6 @@ mod tests {
             assert_eq!(name(of_state(state)), called, "{}", String::from_utf8_lossy(state));
         }
         assert!(STATES.iter().all(|(_, called)| NAMES.contains(called)));
-        assert_eq!((name(DONE), name(EMPTY)), ("done", "empty"));
+        assert_eq!((name(DONE), name(EMPTY), name(NOT_FOUND)), ("done", "empty", "not_found"));
     }
 }

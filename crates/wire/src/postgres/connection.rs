@@ -9,6 +9,7 @@ use super::session::Session;
 use super::sql::Transaction;
 use crate::Limits;
 use crate::blank::Filler;
+use crate::outgoing::{Outgoing, Spare};
 use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,15 +31,7 @@ pub struct Settings {
 /// Memory that the connections of a thread use in turn.
 #[derive(Debug, Default)]
 pub struct Shared {
-    spare: Vec<Vec<u8>>,
-}
-
-/// A transaction that is written where it lies.
-#[derive(Clone, Copy, Debug)]
-struct Lying {
-    number: u32,
-    bytes: usize,
-    written: usize,
+    spare: Spare,
 }
 
 /// A connection.
@@ -49,10 +42,7 @@ pub struct Postgres {
     pub(super) login: Option<Box<Login>>,
     asked: Asked,
     bytes_max: u64,
-    /// Before `out`: while nothing waits to be written, a transaction that is always the same is not copied.
-    lying: Option<Lying>,
-    out: Vec<u8>,
-    written: usize,
+    outgoing: Outgoing,
     /// Its prepared statements got lost, as behind a pooler: each is prepared again, without a name, with every request.
     is_unprepared: bool,
 }
@@ -60,9 +50,31 @@ pub struct Postgres {
 /// What is to be answered.
 #[derive(Debug, Default)]
 struct Asked {
-    transactions: VecDeque<Tag>,
+    transactions: VecDeque<Awaited>,
     /// Of the oldest one.
     answer: Answer,
+    /// What follows transactions under way, by place.
+    next: Vec<Next>,
+    /// Requests under way whose first transaction is done.
+    further: u32,
+}
+
+/// An answer that is to come.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    tag: Tag,
+    must_find: bool,
+    /// Where what follows it lies, if something does.
+    next: Option<u8>,
+    /// Of the answer to the transaction before, if there was one.
+    bytes_before: Option<u64>,
+}
+
+/// What follows a transaction, written ahead.
+#[derive(Debug, Default)]
+struct Next {
+    bytes: Vec<u8>,
+    must_find: bool,
 }
 
 /// The answer that is coming.
@@ -81,8 +93,8 @@ impl Asked {
         match (kind, self.transactions.front()) {
             // These answer nothing and come at any time.
             (b'N' | b'S' | b'A', _) => return Ok(()),
-            (b'1' | b'2' | b'C' | b'D' | b'E' | b'I' | b'Z', Some(&tag)) => {
-                if !std::mem::replace(&mut self.answer.has_begun, true) {
+            (b'1' | b'2' | b'C' | b'D' | b'E' | b'I' | b'Z', Some(&Awaited { tag, bytes_before, .. })) => {
+                if !std::mem::replace(&mut self.answer.has_begun, true) && bytes_before.is_none() {
                     sink.first(tag);
                 }
             }
@@ -99,7 +111,12 @@ impl Asked {
     }
 
     /// A message is whole. True if statements are no longer prepared.
-    fn ends(&mut self, kind: u8, kept: &[u8], sink: &mut impl Sink) -> Result<bool, Violation> {
+    fn ends(
+        &mut self,
+        (kind, kept): (u8, &[u8]),
+        to_write: (&mut Outgoing, &mut Spare),
+        sink: &mut impl Sink,
+    ) -> Result<bool, Violation> {
         let answer = &mut self.answer;
         match kind {
             b'A' => sink.unsolicited(false),
@@ -112,15 +129,15 @@ impl Asked {
                 if matches!(field(kept, b'V').or(field(kept, b'S')), Some(b"FATAL" | b"PANIC")) {
                     sink.retired();
                     if !self.transactions.is_empty() {
-                        self.done(false, sink);
+                        self.done(false, to_write, sink);
                     }
                 }
                 return Ok(codes::name(code) == "invalid_statement_name");
             }
             // A transaction that is still open would change what the next request means.
             b'Z' => match kept {
-                [b'I'] => self.done(true, sink),
-                [b'T' | b'E'] => self.done(false, sink),
+                [b'I'] => self.done(true, to_write, sink),
+                [b'T' | b'E'] => self.done(false, to_write, sink),
                 _ => return Err(Fault::BadMessage.into()),
             },
             _ => {}
@@ -128,11 +145,49 @@ impl Asked {
         Ok(false)
     }
 
-    fn done(&mut self, reusable: bool, sink: &mut impl Sink) {
+    fn done(&mut self, reusable: bool, (outgoing, spare): (&mut Outgoing, &mut Spare), sink: &mut impl Sink) {
         let Answer { has_rows, failed, bytes, .. } = std::mem::take(&mut self.answer);
-        let code = failed.unwrap_or(if has_rows { codes::DONE } else { codes::EMPTY });
-        let tag = self.transactions.pop_front().expect("an answer is asked for");
+        let awaited = self.transactions.pop_front().expect("an answer is asked for");
+        let Awaited { tag, must_find, next, bytes_before } = awaited;
+        let found = match (has_rows, must_find) {
+            (true, _) => codes::DONE,
+            (false, true) => codes::NOT_FOUND,
+            (false, false) => codes::EMPTY,
+        };
+        let code = failed.unwrap_or(found);
+        let bytes = bytes + bytes_before.unwrap_or(0);
+        if let Some(place) = next {
+            let Next { bytes: kept, must_find } = &mut self.next[usize::from(place)];
+            let goes_on = reusable && code < codes::SUCCESSES;
+            if goes_on {
+                outgoing.out(spare).extend_from_slice(kept);
+                let (must_find, bytes_before) = (*must_find, Some(bytes));
+                self.transactions.push_back(Awaited { tag, must_find, next: None, bytes_before });
+                self.further += 1;
+                sink.followed(tag);
+            }
+            // The place is free.
+            kept.clear();
+            if goes_on {
+                return;
+            }
+        }
+        self.further -= u32::from(bytes_before.is_some());
         sink.done(tag, Reply { code, body_bytes: bytes, reusable });
+    }
+
+    /// Keeps what `write` appends until what comes before it is done.
+    fn keep(&mut self, must_find: bool, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
+        let free = self.next.iter().position(|next| next.bytes.is_empty());
+        let place = free.unwrap_or_else(|| {
+            self.next.push(Next::default());
+            self.next.len() - 1
+        });
+        let next = &mut self.next[place];
+        next.must_find = must_find;
+        write(&mut next.bytes);
+        // A connection has 64 requests under way at the most.
+        place as u8
     }
 }
 
@@ -151,6 +206,8 @@ impl Protocol for Postgres {
     const VIOLATIONS: &'static [&'static str] = Fault::CODES;
 
     const CODES: Codes = Codes::Named { protocol: "postgres", names: codes::NAMES };
+
+    const FULL: Option<u16> = Some(Fault::TooManyConnections.number());
 
     const SUCCESSES: u16 = codes::SUCCESSES;
 
@@ -172,16 +229,14 @@ impl Protocol for Postgres {
             login: Some(Box::new(Login::new(session.clone()))),
             asked: Asked::default(),
             bytes_max: limits.body_bytes_max,
-            lying: None,
-            out: Vec::new(),
-            written: 0,
+            outgoing: Outgoing::default(),
             is_unprepared: false,
         }
     }
 
     fn begin(&mut self, _: Carrier<'_>) -> Result<bool, Violation> {
         if let Some(login) = &self.login {
-            login.begin(&mut self.out);
+            login.begin(self.outgoing.greeting());
         }
         Ok(false)
     }
@@ -195,21 +250,17 @@ impl Protocol for Postgres {
         transaction: &Transaction,
         filler: &mut impl Filler,
     ) {
-        self.asked.transactions.push_back(tag);
-        match transaction.ready().filter(|_| !self.is_unprepared) {
-            Some(ready) if self.lying.is_none() && self.out.is_empty() => {
-                self.lying = Some(Lying { number, bytes: ready.len(), written: 0 });
-            }
-            ready => {
-                if self.out.capacity() == 0 {
-                    self.out = shared.spare.pop().unwrap_or_default();
-                }
-                match ready {
-                    Some(ready) => self.out.extend_from_slice(ready),
-                    None => transaction.write(!self.is_unprepared, filler, &mut self.out),
-                }
-            }
-        }
+        let is_prepared = !self.is_unprepared;
+        let ready = transaction.ready().filter(|_| is_prepared);
+        self.outgoing.put(&mut shared.spare, number, ready, |out| {
+            transaction.write(is_prepared, filler, out);
+        });
+        let next = transaction
+            .next
+            .as_ref()
+            .map(|next| self.asked.keep(next.must_find, |out| next.write(is_prepared, filler, out)));
+        let must_find = transaction.must_find;
+        self.asked.transactions.push_back(Awaited { tag, must_find, next, bytes_before: None });
     }
 
     /// Its place is taken until the answer has come: answers have no names.
@@ -219,43 +270,20 @@ impl Protocol for Postgres {
 
     #[inline]
     fn output<'a>(&'a self, transactions: &'a [Transaction]) -> [&'a [u8]; 2] {
-        let lying = match self.lying {
-            Some(Lying { number, written, .. }) => {
-                let ready = transactions[number as usize].ready().unwrap_or_default();
-                &ready[written..]
-            }
-            None => &[],
-        };
-        match (lying, &self.out[self.written..]) {
-            ([], out) => [out, &[]],
-            both => both.into(),
-        }
+        self.outgoing.output(|number| transactions[number as usize].ready())
     }
 
     #[inline]
-    fn wrote(&mut self, mut n: usize) {
-        if let Some(Lying { bytes, written, .. }) = &mut self.lying {
-            let of_it = n.min(*bytes - *written);
-            *written += of_it;
-            n -= of_it;
-            if written == bytes {
-                self.lying = None;
-            }
-        }
-        self.written += n;
-        if self.written == self.out.len() {
-            self.out.clear();
-            self.written = 0;
-        }
+    fn wrote(&mut self, n: usize) {
+        self.outgoing.wrote(n);
     }
 
     #[inline]
     fn feed(&mut self, shared: &mut Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
-        // An idle connection holds no memory for what it writes.
-        if self.login.is_none() && self.out.is_empty() && self.out.capacity() > 0 {
-            shared.spare.push(std::mem::take(&mut self.out));
+        if self.login.is_none() {
+            self.outgoing.rest(&mut shared.spare);
         }
-        let Postgres { reader, login, asked, bytes_max, out, is_unprepared, .. } = self;
+        let Postgres { reader, login, asked, bytes_max, outgoing, is_unprepared } = self;
         reader.take(bytes, &mut |event| match (event, &mut *login) {
             (Event::Begins(kind, length), Some(_)) => match kind {
                 // So begins an answer of HTTP.
@@ -265,7 +293,7 @@ impl Protocol for Postgres {
                 _ => Err(Fault::UnknownMessage.into()),
             },
             (Event::Ends(kind, kept), Some(at_login)) => {
-                if at_login.hear(kind, kept, out)? {
+                if at_login.hear(kind, kept, outgoing.greeting())? {
                     *login = None;
                     sink.ready();
                 }
@@ -274,13 +302,13 @@ impl Protocol for Postgres {
             (Event::Piece(_), Some(_)) => Ok(()),
             (Event::Begins(kind, length), None) => asked.begins(kind, length, *bytes_max, sink),
             (Event::Piece(piece), None) => {
-                let tag = *asked.transactions.front().ok_or(Fault::Unasked)?;
+                let Awaited { tag, .. } = *asked.transactions.front().ok_or(Fault::Unasked)?;
                 asked.answer.bytes += piece.len() as u64;
                 sink.body(tag, piece);
                 Ok(())
             }
             (Event::Ends(kind, kept), None) => {
-                *is_unprepared |= asked.ends(kind, kept, sink)?;
+                *is_unprepared |= asked.ends((kind, kept), (outgoing, &mut shared.spare), sink)?;
                 Ok::<(), Violation>(())
             }
         })
@@ -298,6 +326,6 @@ impl Protocol for Postgres {
     fn skip(&mut self, _: u64) {}
 
     fn is_answering(&self) -> bool {
-        self.asked.answer.has_begun
+        self.asked.answer.has_begun || self.asked.further > 0
     }
 }

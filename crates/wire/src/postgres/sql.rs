@@ -46,13 +46,19 @@ struct Statement {
     parameters: Box<[Blank]>,
 }
 
-/// What is sent for one arrival: one statement, or several that are done together or not at all.
+/// What is sent for one arrival: one statement, or several that are done together or not at all; and what follows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transaction {
     statements: Arc<[Statement]>,
     /// All of it, if it is always the same.
     ready: Option<Arc<[u8]>>,
     is_reading: bool,
+    /// It is one of these instead, by the number that stands in a place.
+    choice: Option<(u32, Arc<[Transaction]>)>,
+    /// Another one, once it is done.
+    pub(super) next: Option<Arc<Transaction>>,
+    /// No row at all is a failure.
+    pub(super) must_find: bool,
 }
 
 impl Transaction {
@@ -75,7 +81,14 @@ impl Transaction {
         if statements.is_empty() {
             return Err(BadSql::Empty);
         }
-        let mut transaction = Transaction { statements: statements.into(), ready: None, is_reading };
+        let mut transaction = Transaction {
+            statements: statements.into(),
+            ready: None,
+            is_reading,
+            choice: None,
+            next: None,
+            must_find: false,
+        };
         if transaction.statements.iter().all(|statement| statement.parameters.is_empty()) {
             let mut ready = Vec::new();
             transaction.write(true, &mut crate::blank::NothingToFill, &mut ready);
@@ -84,9 +97,33 @@ impl Transaction {
         Ok(transaction)
     }
 
-    /// Its statements, by name.
-    pub(super) fn statements(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.statements.iter().map(|statement| (&*statement.name, &*statement.sql))
+    /// One of `all`, by the number from 0 that the filler writes into `place`: what can't be bound, such as the name of a column,
+    /// can differ so.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn one_of(place: u32, all: Vec<Transaction>) -> Transaction {
+        let first = all.first().expect("there is one").clone();
+        let is_reading = all.iter().all(Transaction::is_reading);
+        Transaction { ready: None, is_reading, choice: Some((place, all.into())), ..first }
+    }
+
+    /// The same, and `next` once it is done: a transaction of its own.
+    pub fn then(self, next: Transaction) -> Transaction {
+        let is_reading = self.is_reading && next.is_reading;
+        Transaction { next: Some(next.into()), is_reading, ..self }
+    }
+
+    /// The same, which fails if no statement returns or changes a row.
+    pub fn finding(self) -> Transaction {
+        Transaction { must_find: true, ..self }
+    }
+
+    /// All statements that it may come to, by name.
+    pub(super) fn statements(&self) -> Vec<(&str, &str)> {
+        let own = self.statements.iter().map(|statement| (&*statement.name, &*statement.sql));
+        let chosen = self.choice.iter().flat_map(|(_, all)| all.iter()).flat_map(Transaction::statements);
+        own.chain(chosen).chain(self.next.iter().flat_map(|next| next.statements())).collect()
     }
 
     /// It changes nothing, as far as its first words tell, so that it may be sent twice.
@@ -103,7 +140,19 @@ impl Transaction {
     /// Appends it, filled in. Statements that are not prepared are so now, without a name.
     #[inline]
     pub(super) fn write(&self, is_prepared: bool, filler: &mut impl Filler, out: &mut Vec<u8>) {
-        for statement in &*self.statements {
+        let statements = match &self.choice {
+            None => &self.statements,
+            Some((place, all)) => {
+                let from = out.len();
+                filler.fill(*place, out);
+                let number = out[from..].iter().fold(0, |n: usize, digit| {
+                    n.saturating_mul(10).saturating_add(usize::from(digit.wrapping_sub(b'0') % 10))
+                });
+                out.truncate(from);
+                &all[number % all.len()].statements
+            }
+        };
+        for statement in &**statements {
             let name = if is_prepared { &*statement.name } else { "" };
             if !is_prepared {
                 parse("", &statement.sql, out);

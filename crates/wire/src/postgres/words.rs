@@ -10,7 +10,7 @@ use crate::words::{Words, first_line};
 impl Words for Postgres {
     const NAME: &'static str = "PostgreSQL's protocol";
 
-    const SCHEMES: [&'static str; 2] = ["postgres", "postgres"];
+    const SCHEMES: [&'static str; 2] = ["sslmode=disable", "sslmode=require"];
 
     fn explain(&self, violation: Violation) -> String {
         match violation {

@@ -4,6 +4,8 @@
 pub const OK: u16 = 0;
 /// The reply is nothing at all (nil): of a lookup, a miss.
 pub const NIL: u16 = 1;
+/// A command that must find something did not.
+pub(super) const NOT_FOUND: u16 = NAMES.len() as u16 - 2;
 /// So many of the names are no failures.
 pub(super) const SUCCESSES: u16 = 2;
 
@@ -38,6 +40,8 @@ pub(super) const NAMES: &[&str] = &[
     "NOPROTO",
     "DENIED",
     "MAXCLIENTS",
+    // No error says this: small letters tell it from one.
+    "not_found",
     "OTHER",
 ];
 
@@ -82,7 +86,7 @@ mod tests {
         ] {
             assert_eq!(name(of_error(text)), called, "{}", String::from_utf8_lossy(text));
         }
-        assert_eq!((name(OK), name(NIL)), ("ok", "nil"));
+        assert_eq!((name(OK), name(NIL), name(NOT_FOUND)), ("ok", "nil", "not_found"));
         assert!(MAX_CLIENTS.len() <= ERROR_BYTES && NAMES.iter().all(|name| name.len() < ERROR_BYTES));
     }
 }

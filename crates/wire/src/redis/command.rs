@@ -3,10 +3,23 @@
 use crate::blank::{Blank, Filler};
 use std::sync::Arc;
 
-/// What is sent for one arrival.
+/// What is sent for one arrival: a command, and what follows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     pieces: Arc<[Piece]>,
+    pub(super) then: Then,
+    /// Nothing at all is a failure.
+    pub(super) must_find: bool,
+}
+
+/// What follows a command, once its reply has come. An error ends the request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Then {
+    Nothing,
+    /// Another command.
+    Command(Arc<Command>),
+    /// `HGETALL` of each value of the reply, one after another.
+    Each,
 }
 
 /// A part of a command's bytes.
@@ -33,7 +46,22 @@ impl Command {
             }
         }
         pieces.push(Piece::Ready(ready.into()));
-        Command { pieces: pieces.into() }
+        Command { pieces: pieces.into(), then: Then::Nothing, must_find: false }
+    }
+
+    /// The same, and `next` once its reply has come.
+    pub fn then(self, next: Command) -> Command {
+        Command { then: Then::Command(next.into()), ..self }
+    }
+
+    /// The same, and then `HGETALL` of each value of its reply, one after another.
+    pub fn then_each(self) -> Command {
+        Command { then: Then::Each, ..self }
+    }
+
+    /// The same, which fails if its reply is nothing at all.
+    pub fn finding(self) -> Command {
+        Command { must_find: true, ..self }
     }
 
     /// All of it, if it is always the same.
@@ -59,6 +87,12 @@ impl Command {
             }
         }
     }
+}
+
+/// Appends a command of these words.
+pub(super) fn put_words(words: &[&[u8]], out: &mut Vec<u8>) {
+    put_length(b'*', words.len(), out);
+    words.iter().for_each(|word| put_word(word, out));
 }
 
 /// Appends a word as a bulk string.

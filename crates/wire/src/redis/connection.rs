@@ -1,12 +1,14 @@
 //! One connection, as the driver sees it.
 
 use super::codes;
-use super::command::Command;
+use super::command::{Command, Then};
 use super::fault::Fault;
 use super::greeting::Greeting;
 use super::reader::{Event, Reader};
+use super::series::AllSeries;
 use crate::Limits;
 use crate::blank::Filler;
+use crate::outgoing::{Outgoing, Spare};
 use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,15 +31,7 @@ pub struct Settings {
 pub struct Shared {
     /// A word before its length is known.
     word: Vec<u8>,
-    spare: Vec<Vec<u8>>,
-}
-
-/// A command that is written where it lies.
-#[derive(Clone, Copy, Debug)]
-struct Lying {
-    number: u32,
-    bytes: usize,
-    written: usize,
+    spare: Spare,
 }
 
 /// A connection.
@@ -45,10 +39,7 @@ struct Lying {
 pub struct Redis {
     reader: Reader,
     pub(super) asked: Asked,
-    /// Before `out`: while nothing waits to be written, a command that is always the same is not copied.
-    lying: Option<Lying>,
-    out: Vec<u8>,
-    written: usize,
+    outgoing: Outgoing,
 }
 
 /// What is to be answered.
@@ -56,22 +47,63 @@ pub struct Redis {
 pub(super) struct Asked {
     /// Until it is answered, with the number of answers that have come.
     pub(super) greeting: Option<(Arc<Greeting>, usize)>,
-    commands: VecDeque<Tag>,
+    commands: VecDeque<Awaited>,
+    series: AllSeries,
+}
+
+/// A reply that is to come.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    tag: Tag,
+    /// Of what is made of several commands, where they are.
+    series: Option<u8>,
+    /// It is to the first command of its request.
+    is_first: bool,
+    must_find: bool,
 }
 
 impl Asked {
-    /// What `event` means.
+    /// What `event` means. What follows from it is to be written.
     #[inline]
-    fn hear(&mut self, event: Event<'_>, sink: &mut impl Sink) -> Result<(), Violation> {
+    fn hear(
+        &mut self,
+        event: Event<'_>,
+        (outgoing, spare): (&mut Outgoing, &mut Spare),
+        sink: &mut impl Sink,
+    ) -> Result<(), Violation> {
         match (event, self.commands.front()) {
             (Event::Push, _) => sink.unsolicited(false),
             (event, _) if self.greeting.is_some() => return self.hear_greeted(event, sink),
             (_, None) => return Err(Fault::Unasked.into()),
-            (Event::Begins, Some(&tag)) => sink.first(tag),
-            (Event::Piece(piece), Some(&tag)) => sink.body(tag, piece),
-            (Event::Ends { code, bytes }, Some(&tag)) => {
+            (Event::Begins, Some(&Awaited { tag, is_first, .. })) => {
+                if is_first {
+                    sink.first(tag);
+                }
+            }
+            (Event::Piece(piece), Some(&Awaited { tag, series, .. })) => {
+                if let Some(place) = series {
+                    self.series.hear(place, piece)?;
+                }
+                sink.body(tag, piece);
+            }
+            (Event::Ends { code, bytes }, Some(&awaited)) => {
+                let Awaited { tag, series, must_find, .. } = awaited;
                 self.commands.pop_front();
-                sink.done(tag, Reply { code, body_bytes: bytes, reusable: true });
+                let is_nothing = must_find && (code == codes::NIL || (code == codes::OK && bytes == 0));
+                let code = if is_nothing { codes::NOT_FOUND } else { code };
+                let body_bytes = match series {
+                    None => bytes,
+                    Some(place) => {
+                        let goes_on = code < codes::SUCCESSES;
+                        if self.series.follow(place, (bytes, goes_on), outgoing.out(spare)) {
+                            self.commands.push_back(Awaited { is_first: false, must_find: false, ..awaited });
+                            sink.followed(tag);
+                            return Ok(());
+                        }
+                        self.series.end(place)
+                    }
+                };
+                sink.done(tag, Reply { code, body_bytes, reusable: true });
             }
         }
         Ok(())
@@ -101,6 +133,8 @@ impl Protocol for Redis {
 
     const CODES: Codes = Codes::Named { protocol: "redis", names: codes::NAMES };
 
+    const FULL: Option<u16> = Some(Fault::MaxClients.number());
+
     const SUCCESSES: u16 = codes::SUCCESSES;
 
     const TAKES_TURNS: bool = false;
@@ -118,16 +152,18 @@ impl Protocol for Redis {
         let Settings { greeting, is_resp3, limits, depth: _ } = settings;
         Redis {
             reader: Reader::new(*is_resp3, limits.body_bytes_max),
-            asked: Asked { greeting: Some((greeting.clone(), 0)), commands: VecDeque::new() },
-            lying: None,
-            out: Vec::new(),
-            written: 0,
+            asked: Asked {
+                greeting: Some((greeting.clone(), 0)),
+                commands: VecDeque::new(),
+                series: AllSeries::default(),
+            },
+            outgoing: Outgoing::default(),
         }
     }
 
     fn begin(&mut self, _: Carrier<'_>) -> Result<bool, Violation> {
         if let Some((greeting, _)) = &self.asked.greeting {
-            self.out.extend_from_slice(&greeting.bytes);
+            self.outgoing.greeting().extend_from_slice(&greeting.bytes);
         }
         Ok(false)
     }
@@ -141,21 +177,15 @@ impl Protocol for Redis {
         command: &Command,
         filler: &mut impl Filler,
     ) {
-        self.asked.commands.push_back(tag);
-        match command.ready() {
-            Some(ready) if self.lying.is_none() && self.out.is_empty() => {
-                self.lying = Some(Lying { number, bytes: ready.len(), written: 0 });
-            }
-            ready => {
-                if self.out.capacity() == 0 {
-                    self.out = shared.spare.pop().unwrap_or_default();
-                }
-                match ready {
-                    Some(ready) => self.out.extend_from_slice(ready),
-                    None => command.write(filler, &mut shared.word, &mut self.out),
-                }
-            }
-        }
+        let Shared { word, spare } = shared;
+        let ready = command.ready();
+        self.outgoing.put(spare, number, ready, |out| command.write(filler, word, out));
+        let series = match &command.then {
+            Then::Nothing => None,
+            Then::Command(next) => Some(self.asked.series.begin_pair(|out| next.write(filler, word, out))),
+            Then::Each => Some(self.asked.series.begin_each()),
+        };
+        self.asked.commands.push_back(Awaited { tag, series, is_first: true, must_find: command.must_find });
     }
 
     /// Its place is taken until the reply has come: replies have no names.
@@ -165,44 +195,19 @@ impl Protocol for Redis {
 
     #[inline]
     fn output<'a>(&'a self, commands: &'a [Command]) -> [&'a [u8]; 2] {
-        let lying = match self.lying {
-            Some(Lying { number, written, .. }) => {
-                let ready = commands[number as usize].ready().unwrap_or_default();
-                &ready[written..]
-            }
-            None => &[],
-        };
-        match (lying, &self.out[self.written..]) {
-            ([], out) => [out, &[]],
-            both => both.into(),
-        }
+        self.outgoing.output(|number| commands[number as usize].ready())
     }
 
     #[inline]
-    fn wrote(&mut self, mut n: usize) {
-        if let Some(Lying { bytes, written, .. }) = &mut self.lying {
-            let of_it = n.min(*bytes - *written);
-            *written += of_it;
-            n -= of_it;
-            if written == bytes {
-                self.lying = None;
-            }
-        }
-        self.written += n;
-        if self.written == self.out.len() {
-            self.out.clear();
-            self.written = 0;
-        }
+    fn wrote(&mut self, n: usize) {
+        self.outgoing.wrote(n);
     }
 
     #[inline]
     fn feed(&mut self, shared: &mut Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
-        // An idle connection holds no memory for what it writes.
-        if self.out.is_empty() && self.out.capacity() > 0 {
-            shared.spare.push(std::mem::take(&mut self.out));
-        }
-        let Redis { reader, asked, .. } = self;
-        reader.take(bytes, &mut |event| asked.hear(event, sink))
+        let Redis { reader, asked, outgoing } = self;
+        outgoing.rest(&mut shared.spare);
+        reader.take(bytes, &mut |event| asked.hear(event, (outgoing, &mut shared.spare), sink))
     }
 
     fn eof(&mut self, _: bool, _: &mut impl Sink) -> Result<(), Violation> {
@@ -210,7 +215,11 @@ impl Protocol for Redis {
     }
 
     fn body_left(&self) -> u64 {
-        self.reader.text_left()
+        match self.asked.commands.front() {
+            // What it asks for next stands in it.
+            Some(Awaited { series: Some(_), .. }) => 0,
+            _ => self.reader.text_left(),
+        }
     }
 
     fn skip(&mut self, n: u64) {
@@ -218,6 +227,6 @@ impl Protocol for Redis {
     }
 
     fn is_answering(&self) -> bool {
-        self.reader.is_answering() && !self.asked.commands.is_empty()
+        (self.reader.is_answering() && !self.asked.commands.is_empty()) || self.asked.series.have_begun()
     }
 }

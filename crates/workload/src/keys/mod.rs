@@ -76,14 +76,7 @@ impl Keys {
             "latest" => {
                 let given = given(&["n", "s", "from", "inserts"])?;
                 let (keys, s) = (count(&given, KEYS_MAX)?, exponent(&given)?);
-                let acknowledged = match given.text("inserts")? {
-                    None | Some("expected") => false,
-                    Some("acknowledged") => true,
-                    Some(other) => {
-                        let message = format!("`inserts`: {other:?} is neither expected nor acknowledged");
-                        return Err(given.refused("inserts", message));
-                    }
-                };
+                let acknowledged = acknowledged(&given)?;
                 let zipf = Zipf::new(keys, s);
                 Keys { law: Law::Latest { zipf, keys, s, acknowledged }, from: 0 }.moved(&given)
             }
@@ -221,6 +214,18 @@ pub(crate) fn count(given: &Arguments<'_>, most: u64) -> Result<u64, SourceError
         return Err(given.refused("n", format!("`n` is too large: at most {} keys", grouped(most))));
     }
     Ok(keys)
+}
+
+/// Only the inserts that have ended count.
+pub(crate) fn acknowledged(given: &Arguments<'_>) -> Result<bool, SourceError> {
+    match given.text("inserts")? {
+        None | Some("expected") => Ok(false),
+        Some("acknowledged") => Ok(true),
+        Some(other) => {
+            let message = format!("`inserts`: {other:?} is neither expected nor acknowledged");
+            Err(given.refused("inserts", message))
+        }
+    }
 }
 
 fn exponent(given: &Arguments<'_>) -> Result<f64, SourceError> {

@@ -1,6 +1,6 @@
 //! What `done(summary, latency, requests)` is told.
 
-use mlua::{Lua, Result, Table, UserData, UserDataFields, UserDataMethods};
+use mlua::{Lua, Result, Table, Value};
 
 /// What came of a run, in the units of wrk: microseconds, and counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,17 +50,16 @@ impl Spread {
     }
 }
 
-impl UserData for Spread {
-    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
-        fields.add_field_method_get("min", |_, this| Ok(this.min));
-        fields.add_field_method_get("max", |_, this| Ok(this.max));
-        fields.add_field_method_get("mean", |_, this| Ok(this.mean));
-        fields.add_field_method_get("stdev", |_, this| Ok(this.stdev));
-    }
-
-    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("percentile", |_, this, percent: f64| Ok(this.percentile(percent)));
-    }
+/// How values lie, as scripts of wrk ask for it: `min`, `max`, `mean`, `stdev`, and `percentile(p)` as a method.
+pub(super) fn spread(spread: Spread, lua: &Lua) -> Result<Table> {
+    let told = lua.create_table()?;
+    told.set("min", spread.min)?;
+    told.set("max", spread.max)?;
+    told.set("mean", spread.mean)?;
+    told.set("stdev", spread.stdev)?;
+    let percentile = move |_: &Lua, (_, percent): (Value, f64)| Ok(spread.percentile(percent));
+    told.set("percentile", lua.create_function(percentile)?)?;
+    Ok(told)
 }
 
 /// The first argument of `done`.

@@ -169,8 +169,8 @@ impl Script {
             args.set(i, arg).map_err(lua_error)?;
         }
         let begun = || {
-            self.main.function("setup")?.call::<()>(thread())?;
-            state.function("init")?.call::<()>((thread(), args))?;
+            self.main.function("setup")?.call::<()>(self.main.hand(thread())?)?;
+            state.function("init")?.call::<()>((state.hand(thread())?, args))?;
             let has = [state.has("request")?, state.has("response")?, state.has("delay")?];
             Ok((has, state.function("request")?, state.function("response")?))
         };
@@ -250,7 +250,9 @@ impl Script {
         let _inside = self.pulse.enter(0);
         let call = || {
             let summary = figures::summary(figures, &self.main.lua)?;
-            let (latency, requests) = (figures.latency.clone(), figures.requests_per_s.clone());
+            let [latency, requests] = [&figures.latency, &figures.requests_per_s]
+                .map(|values| figures::spread(values.clone(), &self.main.lua));
+            let (latency, requests) = (latency?, requests?);
             self.main.function("done")?.call::<()>((summary, latency, requests))
         };
         call().map_err(|error| ScriptError::of(&error))

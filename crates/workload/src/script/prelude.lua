@@ -107,6 +107,53 @@ end
 
 local call = {}
 
+-- A thread of wrk: `addr`, get(), set(), stop(). What is wrong is thrown at the line of whoever asked.
+function call.thread(access)
+   local methods = {}
+
+   function methods.get(_, name)
+      local why, value = access.get(name)
+      if why then
+         error(why, 2)
+      end
+      return value
+   end
+
+   function methods.set(_, name, value)
+      local why = access.set(name, value)
+      if why then
+         error(why, 2)
+      end
+   end
+
+   function methods.stop()
+      access.stop()
+   end
+
+   local thread = newproxy(true)
+   local meta = getmetatable(thread)
+
+   function meta.__index(_, key)
+      if key == "addr" then
+         return access.addr()
+      end
+      return methods[key]
+   end
+
+   function meta.__newindex(_, key, value)
+      if key ~= "addr" then
+         error("a thread has no field " .. tostring(key) .. " that can be set: only addr; see thread:set(name, value)", 2)
+      end
+      local why = access.set_addr(value)
+      if why then
+         error(why, 2)
+      end
+   end
+
+   meta.__metatable = false
+   return thread
+end
+
 function call.has(name)
    return type(_G[name]) == "function"
 end

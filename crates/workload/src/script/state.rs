@@ -1,9 +1,10 @@
 //! One Lua state: the libraries, `wrk`, and the script, which has run once.
 
 use super::error::ScriptError;
+use super::thread::Thread;
 use super::{Net, Opening};
 use mlua::chunk::ChunkMode;
-use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table};
+use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table, Value};
 use std::sync::Arc;
 use unblink_core::random::mixed;
 
@@ -37,6 +38,11 @@ impl State {
     /// One of the functions that call the script.
     pub(super) fn function(&self, name: &str) -> Result<Function> {
         self.call.get(name)
+    }
+
+    /// A thread, as a value of this state's.
+    pub(super) fn hand(&self, thread: Thread) -> Result<Value> {
+        self.function("thread")?.call(thread.access(&self.lua)?)
     }
 
     /// Has the script a function of this name?

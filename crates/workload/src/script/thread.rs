@@ -1,7 +1,7 @@
 //! What a script calls a thread: a worker's state, seen from itself and from the state that has no worker.
 
 use super::Shared;
-use mlua::{Error, Lua, Result, UserData, UserDataFields, UserDataMethods, Value, WeakLua};
+use mlua::{Error, Lua, Result, Table, Value, WeakLua};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tables within tables that are copied at the most: one that contains itself has no end.
@@ -22,36 +22,73 @@ impl Thread {
     }
 }
 
-impl UserData for Thread {
-    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
-        fields.add_field_method_get("addr", |_, this| {
-            let own = this.address.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Ok(own.or_else(|| this.first_address.clone()))
-        });
-        fields.add_field_method_set("addr", |_, this, address: Option<String>| {
-            let is_one = |text: &String| text.parse::<core::net::SocketAddr>().is_ok();
-            if let Some(wrong) = address.as_ref().filter(|text| !is_one(text)) {
-                return Err(Error::runtime(format!(
-                    "thread.addr = {wrong:?}: expected one of the addresses that wrk.lookup() gives"
-                )));
-            }
-            *this.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
-            Ok(())
-        });
+impl Thread {
+    /// What the prelude makes a thread of, for scripts of `lua`: functions that return why they can't, if they can't. No
+    /// userdata of ours: its finalizer hands LuaJIT a C int whose upper half is not zero, which LuaJIT takes for part of
+    /// the number.
+    pub(super) fn access(self, lua: &Lua) -> Result<Table> {
+        let this = Arc::new(self);
+        let access = lua.create_table()?;
+        let of = this.clone();
+        access.set(
+            "addr",
+            lua.create_function(move |_, ()| {
+                let own = of.address.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(own.or_else(|| of.first_address.clone()))
+            })?,
+        )?;
+        let of = this.clone();
+        access.set(
+            "set_addr",
+            lua.create_function(move |_, address: Option<String>| {
+                let is_one = |text: &String| text.parse::<core::net::SocketAddr>().is_ok();
+                if let Some(wrong) = address.as_ref().filter(|text| !is_one(text)) {
+                    return Ok(Some(format!(
+                        "thread.addr = {wrong:?}: expected one of the addresses that wrk.lookup() gives"
+                    )));
+                }
+                *of.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+                Ok(None)
+            })?,
+        )?;
+        let of = this.clone();
+        access.set(
+            "get",
+            lua.create_function(move |lua, name: String| {
+                let got = of.state().and_then(|state| copied(&state.globals().get(name)?, lua, DEPTH_MAX));
+                Ok(match got {
+                    Ok(value) => (None, value),
+                    Err(why) => (Some(said(&why)), Value::Nil),
+                })
+            })?,
+        )?;
+        let of = this.clone();
+        access.set(
+            "set",
+            lua.create_function(move |_, (name, value): (String, Value)| {
+                let set = of.state().and_then(|state| {
+                    let value = copied(&value, &state, DEPTH_MAX)?;
+                    state.globals().set(name, value)
+                });
+                Ok(set.err().map(|why| said(&why)))
+            })?,
+        )?;
+        access.set(
+            "stop",
+            lua.create_function(move |_, ()| {
+                this.shared.stop();
+                Ok(())
+            })?,
+        )?;
+        Ok(access)
     }
+}
 
-    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("get", |lua, this, name: String| {
-            copied(&this.state()?.globals().get(name)?, lua, DEPTH_MAX)
-        });
-        methods.add_method("set", |_, this, (name, value): (String, Value)| {
-            let state = this.state()?;
-            state.globals().set(name, copied(&value, &state, DEPTH_MAX)?)
-        });
-        methods.add_method("stop", |_, this, ()| {
-            this.shared.stop();
-            Ok(())
-        });
+/// An error of ours in its own words.
+fn said(error: &Error) -> String {
+    match error {
+        Error::RuntimeError(text) => text.clone(),
+        other => super::error::words(other),
     }
 }
 

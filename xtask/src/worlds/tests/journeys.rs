@@ -2,6 +2,7 @@
 
 use super::*;
 use unblink_core::dispatch::ConnId;
+use unblink_core::origins::SocketUse;
 
 /// Makes `change`, which says whether it found its place, in worlds with journeys; every changed one must fail.
 #[track_caller]
@@ -96,6 +97,43 @@ fn a_request_on_a_connection_of_another_journey_is_seen() {
             first != second && a.origin == b.origin && a != b
         });
         let Some(&[(_, (taken, _)), (place, _)]) = pair else { continue };
+        if let Entry::Seen(_, Sight::Action(Action::Send { conn, .. })) = &mut recording.log[place] {
+            *conn = taken;
+            changed += 1;
+        }
+        let seen = super::super::journeys::check(&case, &plan, 0, &recording);
+        assert!(
+            seen.is_err_and(|why| why.contains("is sent on it") || why.contains("is not open")),
+            "seed {seed}: nobody has seen it"
+        );
+    }
+    assert!(changed >= 5, "only {changed} worlds had the place for it");
+}
+
+#[test]
+fn a_message_over_the_socket_of_another_journey_is_seen() {
+    let mut changed = 0;
+    for seed in 0..2_000 {
+        let case = generate::case(seed);
+        let plan = generate::plan(&case).unwrap();
+        if !plan.spec().origins.has_sockets() || changed == 5 {
+            continue;
+        }
+        let mut recording = record(&plan, &case, 0);
+        let used = |entry: &Entry| match entry {
+            Entry::Seen(_, Sight::Action(Action::Send { conn, operation, .. }))
+                if plan.spec().origins.socket_use(*operation) == SocketUse::Uses =>
+            {
+                Some(*conn)
+            }
+            _ => None,
+        };
+        // Each carries one journey, so the second of two that differ goes over the first one's.
+        let sends: Vec<(usize, ConnId)> =
+            recording.log.iter().enumerate().filter_map(|(at, entry)| Some((at, used(entry)?))).collect();
+        let Some(&[(_, taken), (place, _)]) = sends.windows(2).find(|pair| pair[0].1 != pair[1].1) else {
+            continue;
+        };
         if let Entry::Seen(_, Sight::Action(Action::Send { conn, .. })) = &mut recording.log[place] {
             *conn = taken;
             changed += 1;

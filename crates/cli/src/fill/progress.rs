@@ -1,0 +1,92 @@
+//! How far a fill is, in a file.
+
+use crate::args::fill::FillArgs;
+use crate::secrets;
+use crate::ycsb::workload::Workload;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What is being written, and how much of it is.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Progress {
+    schema: String,
+    /// Of the store, without secrets.
+    url: String,
+    table: String,
+    records: u64,
+    fields: u32,
+    field_length: u32,
+    is_ordered: bool,
+    digits: u8,
+    seed: u64,
+    /// The first so many records are there.
+    pub(super) written: u64,
+}
+
+const SCHEMA: &str = "unblink/fill/1";
+
+impl Progress {
+    /// Of a fill that begins.
+    pub(super) fn new(args: &FillArgs, workload: &Workload, records: u64) -> Progress {
+        Progress {
+            schema: SCHEMA.into(),
+            url: secrets::mask_url(&args.url),
+            table: workload.table.clone(),
+            records,
+            fields: workload.fields,
+            field_length: workload.field_length,
+            is_ordered: workload.names.is_ordered,
+            digits: workload.names.digits,
+            seed: args.seed,
+            written: 0,
+        }
+    }
+
+    /// The same, as far as the one that was interrupted had come.
+    pub(super) fn resumed(self, path: &Path) -> Result<Progress> {
+        let shown = path.display();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => bail!(
+                "--resume: there is no file {shown}, so that nothing was interrupted: leave --resume out, or name the file by \
+                 --progress"
+            ),
+            Err(error) => return Err(error).with_context(|| format!("--resume: {shown} can't be read")),
+        };
+        let before: Progress = serde_json::from_str(&text)
+            .with_context(|| format!("--resume: {shown} is no file of a fill's progress"))?;
+        let same = Progress { written: before.written, ..self };
+        if before != same || before.written > same.records {
+            bail!(
+                "--resume: {shown} is of a fill of another store, workload or seed ({} records of {}, seed {}): ask for the \
+                 same again",
+                before.records,
+                before.url,
+                before.seed
+            );
+        }
+        Ok(before)
+    }
+
+    /// One that was interrupted would be forgotten.
+    pub(super) fn refuse_another(path: &Path) -> Result<()> {
+        if path.exists() {
+            bail!(
+                "{} is there, from a fill that was interrupted: go on with --resume, or remove it to begin anew",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes it whole or not at all.
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let beside = path.with_extension("json.new");
+        let text = crate::output::to_json(self)? + "\n";
+        std::fs::write(&beside, text)
+            .and_then(|()| std::fs::rename(&beside, path))
+            .with_context(|| format!("can't write {}", path.display()))
+    }
+}
