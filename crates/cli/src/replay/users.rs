@@ -28,7 +28,8 @@ pub(super) fn by_user(recorded: Recorded, who: &Bytes) -> Result<ByUser> {
     let mut following: HashMap<u64, u32> = HashMap::new();
     let (mut overlapping, mut after_unknown) = (0, 0);
     let at = |k: u64| recorded.at(k).unwrap_or_default();
-    for (k, bytes) in (0..all.len() as u64).zip(all).rev() {
+    for (k, bytes) in all.iter().enumerate().rev() {
+        let k = k as u64;
         let who = Who::from_bytes(bytes);
         let link = match following.insert(who.user, k as u32).map(u64::from) {
             None => Link { pause: Nanos::ZERO, next: 0 },
