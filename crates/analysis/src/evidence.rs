@@ -51,7 +51,7 @@ pub enum Pool {
 /// A closed population.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Users {
-    /// Over all workers.
+    /// Over all workers, who are there at once.
     pub all: u64,
     /// Those who had begun when measuring did; not known of a simulated tool, nor from before this was counted.
     pub begun: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Users {
 /// What is known of a replay before its run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Replayed {
-    /// Requests of users who wait for their answers, all together.
+    /// Requests of users who wait for their answers, all together, up to the planned end.
     pub by_user: Option<u64>,
     /// Requests whose ids are numbers that an import made, and whether that is certain.
     pub made_up_ids: Option<(u64, bool)>,

@@ -28,10 +28,12 @@ pub struct ReplayPlan {
 }
 
 /// A replay of users who wait for their answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayByUser {
-    /// Requests that all users have together. How many of them come due depends on the answers.
+    /// Requests that all users have together, up to the planned end. How many of them come due depends on the answers.
     pub requests: u64,
+    /// How many users were between their first and their last request, on average over the recorded time.
+    pub users_mean: f64,
     /// Those that were recorded before the answer to the one before of the same user: they follow it without a pause.
     pub overlapping: u64,
     /// Those that follow one whose duration was not recorded: it is a part of the pause.

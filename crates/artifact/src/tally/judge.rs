@@ -85,8 +85,8 @@ impl Tally {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
-            users: self.header.users().map(|users| Users {
-                all: u64::from(users),
+            users: self.header.users_at_once().map(|users| Users {
+                all: users,
                 begun: self.header.loads[0].ramp_up_ns().map(|_| self.totals.counters.users_begun),
             }),
             replayed: load.replay.as_ref().map(|replay| Replayed {

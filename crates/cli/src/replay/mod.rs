@@ -203,8 +203,8 @@ impl Replay {
             .then_some(RecordedIds { requests, is_certain: self.ids == Ids::Replaced })
     }
 
-    /// What the document says of it, where so many operations are recorded apart.
-    pub(crate) fn document(&self, apart: usize) -> ReplayPlan {
+    /// What the document says of it, where so many operations are recorded apart and the load ends after `length`.
+    pub(crate) fn document(&self, apart: usize, length: Nanos) -> ReplayPlan {
         let (each, others) = self.operations.split_at(apart.saturating_sub(1).min(self.operations.len()));
         let others = others.iter().fold(Answers::default(), |mut all, one| {
             all.merge(&one.answers);
@@ -218,7 +218,8 @@ impl Replay {
             offsets_ns: self.offsets.iter().map(|offset| offset.0).collect(),
             operations: each.chain([others.document()]).collect(),
             by_user: self.by_user.as_ref().map(|by_user| ReplayByUser {
-                requests: by_user.users.recorded().count(),
+                requests: self.recorded.count_before(length),
+                users_mean: by_user.users_mean(length),
                 overlapping: by_user.overlapping,
                 after_unknown: by_user.after_unknown,
             }),

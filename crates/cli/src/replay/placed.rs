@@ -23,7 +23,8 @@ const OFFSETS: u64 = 0x6f66_6673_6574_7300;
 /// Where everything lies.
 pub(super) struct Placed {
     pub(super) recorded: Recorded,
-    /// [`Who::BYTES`] for each, where users are to keep their order. A copy's users are its own.
+    /// [`Who::BYTES`] for each, where users are to keep their order. A copy's users are its own, and whoever goes on from the
+    /// end of the trace to its start is two of them: what was asked first must not come last.
     pub(super) who: Option<Bytes>,
     pub(super) operations: Vec<Operation>,
     /// Of each copy.
@@ -87,17 +88,18 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, see
             copy.passed += 1;
             if user < copy.users {
                 let at = arrival.at + copy.offset;
-                let at = if at >= length { at - length } else { at };
-                return Some((RecordedArrival { at, ..arrival }, number));
+                let wraps = at >= length;
+                let at = if wraps { at - length } else { at };
+                return Some((RecordedArrival { at, ..arrival }, number, wraps));
             }
         }
         None
     };
-    let who = |copy: usize, number: u64| {
+    let who = |copy: usize, number: u64, wraps: bool| {
         let all = (**read.who.as_ref()?).as_ref().as_chunks::<{ Who::BYTES }>().0;
         let who = Who::from_bytes(all.get(number as usize)?);
         let took = who.took.map(|took| faster(Nanos(took)).0);
-        Some(Who { user: who.user ^ mixed(copy as u64), took })
+        Some(Who { user: who.user ^ mixed(2 * copy as u64 + u64::from(wraps)), took })
     };
     let mut out = Spill::new().context("can't write a temporary file")?;
     let spilled = read.who.is_some().then(Spill::new).transpose();
@@ -106,15 +108,15 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, see
     let mut order = BinaryHeap::new();
     for (number, copy) in copies.iter_mut().enumerate() {
         let head = next(copy);
-        order.extend(head.map(|(head, _)| Reverse((head.at, number))));
+        order.extend(head.map(|(head, ..)| Reverse((head.at, number))));
         heads.push(head);
     }
     while let Some(Reverse((_, number))) = order.pop() {
         let head = std::mem::replace(&mut heads[number], next(&mut copies[number]));
-        order.extend(heads[number].map(|(head, _)| Reverse((head.at, number))));
-        if let Some((head, of)) = head {
+        order.extend(heads[number].map(|(head, ..)| Reverse((head.at, number))));
+        if let Some((head, of, wraps)) = head {
             out.write_all(&head.to_bytes()).context("can't write a temporary file")?;
-            if let (Some(users), Some(who)) = (&mut users, who(number, of)) {
+            if let (Some(users), Some(who)) = (&mut users, who(number, of, wraps)) {
                 users.write_all(&who.to_bytes()).context("can't write a temporary file")?;
             }
         }

@@ -19,6 +19,20 @@ pub(crate) struct ByUser {
     pub(crate) after_unknown: u64,
 }
 
+impl ByUser {
+    /// How many users were between their first and their last request until `end`, on average.
+    pub(crate) fn users_mean(&self, end: Nanos) -> f64 {
+        let recorded = self.users.recorded();
+        let at = |k: u64| recorded.at(k).unwrap_or_default();
+        let gap = |k: u64| match self.users.link(k).next {
+            0 => 0,
+            next => u128::from((at(next).min(end) - at(k)).0),
+        };
+        let all: u128 = (0..recorded.count_before(end)).map(gap).sum();
+        all as f64 / end.0.max(1) as f64
+    }
+}
+
 /// Links each of `recorded` to the next one of the same user. `who` has [`Who::BYTES`] for each.
 ///
 /// Read from behind, whatever was seen last of a user is what follows: memory is needed for each user only.
@@ -78,11 +92,15 @@ mod tests {
             Who { user, took: took.map(|took| ms(took).0) }.to_bytes()
         };
         let who: Bytes = Arc::new(all.iter().flat_map(who).collect::<Vec<u8>>());
-        let ByUser { users, overlapping, after_unknown } = by_user(recorded, &who).unwrap();
+        let by_user = by_user(recorded, &who).unwrap();
+        let ByUser { users, overlapping, after_unknown } = &by_user;
         let links: Vec<(u64, u64)> =
             (0..5).map(|k| users.link(k)).map(|link| (link.pause.0 / 1_000_000, link.next)).collect();
         assert_eq!(links, [(20, 2), (40, 3), (0, 4), (0, 0), (0, 0)]);
         assert_eq!((users.users(), users.begin(0), users.begin(1)), (2, 0, 1));
-        assert_eq!((overlapping, after_unknown), (1, 1));
+        assert_eq!((*overlapping, *after_unknown), (1, 1));
+        // 7 is there for 60 ms, and 8 from 5 ms to 45 ms; until 50 ms, both as long as that.
+        assert_eq!(by_user.users_mean(ms(100)), 1.0);
+        assert_eq!(by_user.users_mean(ms(50)), 1.8);
     }
 }

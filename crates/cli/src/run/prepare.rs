@@ -227,7 +227,7 @@ fn plan(
         load => highest_together(&load.open_parts()),
     };
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
-    let (pool, limited_by) = pool(args, limits, targets, wanted)?;
+    let (pool, limited_by) = pool(args, load.users(), limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     let threads = args.target.threads.unwrap_or(wanted.min(max));
     Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
@@ -347,11 +347,7 @@ pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
 fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
-    match load {
-        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => wanted,
-        LoadSpec::RecordedUsers(users) => wanted.min(users.users().min(u64::from(u32::MAX)) as u32),
-        LoadSpec::Closed { users, .. } => wanted.min(*users),
-    }
+    load.users().map_or(wanted, |users| wanted.min(users))
 }
 
 fn header(

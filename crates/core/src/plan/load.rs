@@ -70,6 +70,15 @@ impl OpenPart {
 }
 
 impl LoadSpec {
+    /// How many users a closed load has.
+    pub fn users(&self) -> Option<u32> {
+        match self {
+            LoadSpec::Closed { users, .. } => Some(*users),
+            LoadSpec::RecordedUsers(users) => Some(u32::try_from(users.users()).unwrap_or(u32::MAX)),
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => None,
+        }
+    }
+
     /// A finite population that begins spread over a think time: then as many are thinking at each moment as later.
     pub fn closed(users: u32, think: Nanos, duration: Nanos) -> LoadSpec {
         let ramp_up = if think > Nanos::ZERO { think } else { RAMP_UP_WITHOUT_THINKING };
