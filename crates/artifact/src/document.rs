@@ -161,7 +161,7 @@ pub struct RunDocument {
     /// What the service's own metrics say, if they were asked (`--cross-check-…`); of a whole run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_check: Option<CrossCheck>,
-    /// Metrics of the service over time, if any were watched.
+    /// Metrics of the service, and figures of a process and of files on this machine, over time, if any were watched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<WatchedSeries>,
     /// What no operation had room for, if there was such.
