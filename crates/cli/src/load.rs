@@ -316,7 +316,10 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         },
         values: Vec::new(),
         traces: None,
-        replay: args.replay.known(args.seed).map(|replay| replay.document(plan.operations_apart(), plan.load_length())),
+        replay: args
+            .replay
+            .known(args.seed)
+            .map(|replay| replay.document(plan.operations_apart(), plan.load_length())),
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,

@@ -84,7 +84,8 @@ impl Apache {
     fn log(&self, lines: usize) -> String {
         for _ in 0..1000 {
             let log = self.text("access.log");
-            let requests: Vec<&str> = log.split_inclusive('\n').filter(|line| line.contains("HTTP/1.1")).collect();
+            let requests: Vec<&str> =
+                log.split_inclusive('\n').filter(|line| line.contains("HTTP/1.1")).collect();
             if requests.len() >= lines && log.ends_with('\n') {
                 return requests.concat();
             }
@@ -176,21 +177,26 @@ fn a_file_of_goreplay_is_imported_and_replayed_as_it_was() {
     let record = |n: u64| {
         let at = 1_769_860_800_000_000_000 + n * 4_000_000 + n * 7_919 % 13 * 200_000;
         let path = if n % 5 == 4 { "/about".to_string() } else { format!("/items/{n}?q=a%20b") };
-        let request = format!(
-            "1 {n:040x} {at} 0\nGET {path} HTTP/1.1\r\nHost: shop\r\nX-User: u{}\r\n\r\n",
-            n % 3
-        );
-        let answer = format!(
-            "2 {n:040x} {} 900000\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-            at + 900_000
-        );
+        let request =
+            format!("1 {n:040x} {at} 0\nGET {path} HTTP/1.1\r\nHost: shop\r\nX-User: u{}\r\n\r\n", n % 3);
+        let answer =
+            format!("2 {n:040x} {} 900000\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", at + 900_000);
         ((at, format!("GET {path}")), format!("{request}{between}{answer}{between}"))
     };
     let (then, text): (Vec<(u64, String)>, Vec<String>) = (0..150).map(record).unzip();
     let place = Place::new();
     place.file("requests.gor", text.concat());
     let said = place.call(&[
-        "import", "requests.gor", "--format", "gor", "--keep", "path,query", "--map", "user=X-User", "-o", "hour.trace",
+        "import",
+        "requests.gor",
+        "--format",
+        "gor",
+        "--keep",
+        "path,query",
+        "--map",
+        "user=X-User",
+        "-o",
+        "hour.trace",
     ]);
     assert!(said.code() == Some(0) && said.stdout.contains("150  requests"), "{said:?}");
     let zero = then[0].0;

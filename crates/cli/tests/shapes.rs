@@ -242,7 +242,10 @@ fn a_process_is_watched_in_any_run() {
     let cpu = of("process_cpu_seconds_total");
     assert_eq!(cpu["per_second"], true);
     // This process waits, on so many processors at the most.
-    assert!(values(&cpu).iter().all(|share| (0.0..256.0).contains(share)) && values(&cpu).len() >= 3, "{cpu}");
+    assert!(
+        values(&cpu).iter().all(|share| (0.0..256.0).contains(share)) && values(&cpu).len() >= 3,
+        "{cpu}"
+    );
     assert!(values(&of("file_size_bytes")).iter().all(|bytes| *bytes == 700.0));
     let report = place.call(&["report", "out", "--json"]).run();
     assert!(report.document == run.document, "the report says something else");

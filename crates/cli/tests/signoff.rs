@@ -213,7 +213,9 @@ fn what_can_not_be_begun_is_wrong_usage() {
     // Public, and nobody has allowed it.
     let plan = format!("target = \"http://192.0.2.1/\"\n{}{}", hold("20"), hold("30"));
     place.file("plan.toml", plan);
-    place.call(&["signoff", "plan.toml", "-q", "-o", "out", "--no-store"]).refused(&["192.0.2.1", "unblink allow"]);
+    place
+        .call(&["signoff", "plan.toml", "-q", "-o", "out", "--no-store"])
+        .refused(&["192.0.2.1", "unblink allow"]);
     assert!(!place.path().join("out").exists());
     place.call(&["signoff", "plan.toml", "-q", "--no-store"]).refused(&["unblink allow"]);
     assert!(!place.path().join("unblink-signoff").exists());
