@@ -51,10 +51,21 @@ pub enum Pool {
 /// A closed population.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Users {
-    /// Over all workers.
+    /// Over all workers, who are there at once.
     pub all: u64,
     /// Those who had begun when measuring did; not known of a simulated tool, nor from before this was counted.
     pub begun: Option<u64>,
+}
+
+/// What is known of a replay before its run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Replayed {
+    /// Requests of users who wait for their answers, all together, up to the planned end.
+    pub by_user: Option<u64>,
+    /// Requests whose ids are numbers that an import made, and whether that is certain.
+    pub made_up_ids: Option<(u64, bool)>,
+    /// Requests in the part of the trace.
+    pub recorded: u64,
 }
 
 /// One address of a target that has several, over the whole run.
@@ -172,6 +183,8 @@ pub struct Evidence<'a> {
     pub model: Model,
     /// Of a closed load.
     pub users: Option<Users>,
+    /// Of a replay.
+    pub replayed: Option<Replayed>,
     /// The measured shape is one constant rate.
     pub is_hold: bool,
     /// The load grows on purpose beyond what the target carries (a spike, stress): what the target then loses is what

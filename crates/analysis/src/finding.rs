@@ -128,6 +128,10 @@ codes! {
     UsersNotBegun = "users_not_begun";
     /// A closed population has more users than connections.
     UsersOutnumberConnections = "users_outnumber_connections";
+    /// Of recorded users, requests did not come due before the end.
+    RecordedNotReached = "recorded_not_reached";
+    /// Ids in replayed paths are numbers that an import made.
+    RecordedIdsReplaced = "recorded_ids_replaced";
     /// The load was closed.
     ClosedLoop = "closed_loop";
 }

@@ -37,7 +37,7 @@ pub use load::{
 };
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
-pub use replay::{RecordedAnswers, RecordedTimes, ReplayPlan};
+pub use replay::{RecordedAnswers, RecordedIds, RecordedTimes, ReplayByUser, ReplayPlan};
 pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;
@@ -165,7 +165,7 @@ pub struct RunDocument {
     /// What the service's own metrics say, if they were asked (`--cross-check-…`); of a whole run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_check: Option<CrossCheck>,
-    /// Metrics of the service over time, if any were watched.
+    /// Metrics of the service, and figures of a process and of files on this machine, over time, if any were watched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<WatchedSeries>,
     /// What no operation had room for, if there was such.

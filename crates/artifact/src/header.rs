@@ -291,6 +291,14 @@ impl RunHeader {
         self.loads.first().and_then(LoadPlan::users)
     }
 
+    /// Those of them who are there at once: all, unless each comes and goes as it was recorded.
+    pub(crate) fn users_at_once(&self) -> Option<u64> {
+        let all = u64::from(self.users()?);
+        let recorded = self.plan.replay.as_ref().and_then(|replay| replay.by_user.as_ref());
+        // Whoever asked once only was there, too.
+        Some(recorded.map_or(all, |by_user| (by_user.users_mean.ceil() as u64).clamp(1, all.max(1))))
+    }
+
     /// How many connections there may be to the only origin.
     pub fn connections(&self) -> &ConnectionPlan {
         &self.origins[0].connections

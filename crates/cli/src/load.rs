@@ -12,6 +12,7 @@ use unblink_artifact::names::few;
 use unblink_core::mix::Order;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
 use unblink_core::recorded::Recorded;
+use unblink_core::recorded_users::RecordedUsers;
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule, recorded_phases};
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -25,7 +26,7 @@ const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 pub(crate) fn spec(args: &LoadArgs, targets: &[Target]) -> Result<LoadSpec> {
     if let Some(found) = args.replay.read(args.seed)? {
         replay::check(args)?;
-        return Ok(LoadSpec::Recorded(found.lasting(args.duration)?));
+        return found.load(args.duration);
     }
     if args.loads.is_empty() {
         return one(args);
@@ -166,7 +167,9 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
     retry::check(&spec)?;
     let ramp_up = match spec.load {
         LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
-        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => None,
+        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) | LoadSpec::RecordedUsers(_) => {
+            None
+        }
     };
     let warmup = spec.warmup;
     let starts: Vec<Nanos> = spec.load.open_parts().iter().map(|part| part.start).collect();
@@ -205,6 +208,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::TryTimeoutTooLong { .. } => &["try-timeout", "timeout"],
             PlanError::RetriesOnNothing => &["retry-on", "try-timeout"],
             PlanError::NoUsers | PlanError::TooManyUsers(_) => &["closed"],
+            PlanError::TooManyRecordedUsers(_) => &["per-user-order", "replay"],
             PlanError::LimitZero | PlanError::LimitTooHigh(_) => &["requests"],
             PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
             PlanError::NoOperations => &[],
@@ -249,7 +253,10 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             let until = format!("until {} {are} sent", format::plural(n, "request", "requests"));
             // Nobody knows how fast closed users send.
             match spec.load {
-                LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => until,
+                LoadSpec::Open { .. }
+                | LoadSpec::Several(_)
+                | LoadSpec::Recorded(_)
+                | LoadSpec::RecordedUsers(_) => until,
                 LoadSpec::Closed { .. } => {
                     format!("{until}, {} at the most", format::moment(HOLD_LENGTH_MAX.0))
                 }
@@ -269,12 +276,17 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         }
         LoadSpec::Several(parts) => several(parts, length, names),
         LoadSpec::Recorded(recorded) => of_recorded(args, recorded),
+        LoadSpec::RecordedUsers(users) => of_recorded_users(args, users),
         LoadSpec::Closed { users, think, ramp_up, .. } => {
             let people = if *users == 1 { "user" } else { "users" };
             let thinking =
                 if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
-            let kind =
-                LoadKind::Closed { users: Some(*users), think_ns: think.0, ramp_up_ns: Some(ramp_up.0) };
+            let kind = LoadKind::Closed {
+                users: Some(*users),
+                think_ns: think.0,
+                ramp_up_ns: Some(ramp_up.0),
+                is_recorded: false,
+            };
             (vec![LoadPlan { name: None, kind }], Vec::new(), format!("closed, {users} {people}{thinking}"))
         }
     };
@@ -304,7 +316,10 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         },
         values: Vec::new(),
         traces: None,
-        replay: args.replay.known(args.seed).map(|replay| replay.document(plan.operations_apart())),
+        replay: args
+            .replay
+            .known(args.seed)
+            .map(|replay| replay.document(plan.operations_apart(), plan.load_length())),
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,
@@ -329,6 +344,21 @@ fn of_recorded(args: &LoadArgs, recorded: &Recorded) -> (Vec<LoadPlan>, Vec<Load
     let placed = args.replay.known(args.seed).map(|replay| replay.in_words(&args.replay)).unwrap_or_default();
     let words = format!("open, {requests}{placed}, {words}");
     (vec![LoadPlan { name: None, kind }], phases.iter().map(phase).collect(), words)
+}
+
+/// The same by user.
+fn of_recorded_users(args: &LoadArgs, users: &RecordedUsers) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
+    let requests = format::plural(users.recorded().count(), "recorded request", "recorded requests");
+    let people = format::plural(users.users(), "user", "users");
+    let placed = args.replay.known(args.seed).map(|replay| replay.in_words(&args.replay)).unwrap_or_default();
+    let words = format!("closed, {requests} of {people}, each in its order and with its pauses{placed}");
+    let kind = LoadKind::Closed {
+        users: u32::try_from(users.users()).ok(),
+        think_ns: 0,
+        ramp_up_ns: None,
+        is_recorded: true,
+    };
+    (vec![LoadPlan { name: None, kind }], Vec::new(), words)
 }
 
 /// Several open loads: each with its name, what they ask for together, and all of it in words. The longest ends after

@@ -31,7 +31,7 @@ fn trace(requests: &[Recorded]) -> Vec<u8> {
             "took": 2_000_000, "user": format!("{:016x}", one.user),
         })
     }));
-    lines.push(json!({ "end": { "requests": requests.len(), "lacking": { "body": 3 } } }));
+    lines.push(json!({ "end": { "requests": requests.len(), "lacking": { "body": 3, "path_ids": 190 } } }));
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     zstd::encode_all(text.as_bytes(), 1).expect("Zstandard")
 }
@@ -168,6 +168,65 @@ fn copies_are_other_moments_and_users_stay_whole() {
     assert!(tenth.arrivals("scheduled").is_multiple_of(10) && tenth.arrivals("scheduled") < 170, "{tenth:?}");
 }
 
+/// Ten requests of each of two users, a request every 20 ms in all: the recorded answers took 2 ms.
+fn two_users() -> Vec<Recorded> {
+    (0..20).map(|n| get(20_000_000, &format!("/u{}/{}", n % 2, n / 2), n % 2)).collect()
+}
+
+#[test]
+fn each_user_waits_for_its_answers() {
+    for threads in ["1", "2"] {
+        let server = healthy();
+        let run = replayed(&server, &two_users(), &["--per-user-order", "--speed", "0.5", "-t", threads]);
+        run.assert_all("ok");
+        let load = run.at("/loads/0");
+        assert_eq!(
+            (&load["model"], &load["users"], &load["is_recorded"]),
+            (&json!("closed"), &json!(2), &json!(true))
+        );
+        assert_eq!(run.at("/plan/replay/by_user/requests"), &json!(20));
+        assert!(run.has_finding("closed_loop"), "{run:?}");
+        for user in ["u0", "u1"] {
+            let seen = server.seen();
+            let of_user = seen.iter().filter(|request| request.target.starts_with(&format!("/{user}/")));
+            let numbers: Vec<usize> = of_user.map(|one| one.target[4..].parse().unwrap()).collect();
+            assert!(
+                numbers.iter().copied().eq(0..numbers.len()) && numbers.len() >= 8,
+                "{user}: {numbers:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn users_of_a_slow_target_ask_less() {
+    let server = Hostile::start(|_| Act::AnswerAfter(std::time::Duration::from_millis(200), ok()));
+    let run = replayed(&server, &two_users(), &["--per-user-order"]);
+    let due = run.arrivals("scheduled");
+    assert!(due < 10, "{due}");
+    assert!(run.has_finding("recorded_not_reached"), "{:#}", run.at("/validity"));
+    assert_eq!(run.arrivals("ok"), due);
+}
+
+#[test]
+fn a_template_makes_real_keys_of_ids() {
+    let server = healthy();
+    let run = replayed(&server, &mixed(), &["--speed", "4"]);
+    assert!(run.has_finding("recorded_ids_replaced"), "{:#}", run.at("/validity"));
+    let server = healthy();
+    let template = ["--path-template", "/items/{id} = /shop/{{item}}?a=b", "--let", "item = uniform(3)"];
+    let run = replayed(&server, &mixed(), &[&["--speed", "4"], &template[..]].concat());
+    run.assert_all("ok");
+    assert!(!run.has_finding("recorded_ids_replaced"), "{:#}", run.at("/validity"));
+    let all = server.seen();
+    let keys: std::collections::BTreeSet<&str> =
+        all.iter().map(|one| one.target.as_str()).filter(|target| target.starts_with("/shop/")).collect();
+    assert_eq!(keys.into_iter().collect::<Vec<_>>(), ["/shop/0?a=b", "/shop/1?a=b", "/shop/2?a=b"]);
+    assert_eq!(all.iter().filter(|one| one.target.starts_with("/shop/")).count(), 190);
+    assert_eq!(all.iter().filter(|one| one.target == "/about?page=").count(), 100);
+    assert_eq!(scheduled(&run.document)["GET /items/{id}"], 190, "it is called as it was recorded");
+}
+
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let place = Place::new();
@@ -189,6 +248,18 @@ fn what_does_not_belong_together_is_refused() {
     refused(&["--replay", "posts.trace"], &["posts.trace: none of its requests can be sent", "--mutating"]);
     refused(&["--replay", "no.trace"], &["no.trace: this is no trace of unblink"]);
     refused(&["--replay", "absent.trace"], &["absent.trace: can't read it"]);
+    refused(
+        &["--replay", "t.trace", "--per-user-order", "--loop", "2"],
+        &["--per-user-order and --loop exclude"],
+    );
+    refused(&["--replay", "t.trace", "--per-user-order", "-n", "5"], &["--replay and -n exclude each other"]);
+    refused(&["--per-user-order", "-R", "5"], &["--per-user-order is about a replay"]);
+    refused(&["--path-template", "/a = /b", "-R", "5"], &["--path-template is about the paths of a replay"]);
+    refused(
+        &["--replay", "t.trace", "--path-template", "/a = /b"],
+        &["the trace has no path /a", "/items/{id}"],
+    );
+    refused(&["--replay", "t.trace", "--path-template", "/a"], &["has no ="]);
     refused(&["--speed", "2", "-R", "5"], &["--speed is about a replay"]);
     refused(&["--replay", "t.trace", "--scale", "0"], &["is no factor"]);
     place.call(&["run", "--replay", "t.trace"]).refused(&["a replay goes to one place"]);

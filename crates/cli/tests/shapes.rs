@@ -217,12 +217,47 @@ fn a_soak_watches_a_process_and_a_folder_and_the_folder_agrees() {
 }
 
 #[test]
+fn a_process_is_watched_in_any_run() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy"]);
+    place.file("logs", "x".repeat(700));
+    let pid = std::process::id().to_string();
+    let args = ["-R", "50", "-d", "4s", "--watch-pid", &pid, "--watch-path", "logs"];
+    let run = place.measure(&[&[lab.url.as_str()], &args[..]].concat());
+    let watched = run.at("/watched").as_array().expect("series").clone();
+    let of = |name: &str| {
+        let is_it = |one: &&Value| one["metric"].as_str().is_some_and(|metric| metric.starts_with(name));
+        watched.iter().find(is_it).unwrap_or_else(|| panic!("no {name}: {watched:#?}")).clone()
+    };
+    let memory = of("process_resident_memory_bytes");
+    assert_eq!(
+        (&memory["metric"], &memory["is_local"]),
+        (&format!("process_resident_memory_bytes{{pid=\"{pid}\"}}").into(), &true.into())
+    );
+    let values = |series: &Value| -> Vec<f64> {
+        let points = series["points"].as_array().expect("points").iter();
+        points.filter_map(|point| point[1].as_f64()).collect()
+    };
+    assert!(values(&memory).len() >= 4 && values(&memory).iter().all(|bytes| *bytes > 1e5), "{memory}");
+    let cpu = of("process_cpu_seconds_total");
+    assert_eq!(cpu["per_second"], true);
+    // This process waits, on so many processors at the most.
+    assert!(
+        values(&cpu).iter().all(|share| (0.0..256.0).contains(share)) && values(&cpu).len() >= 3,
+        "{cpu}"
+    );
+    assert!(values(&of("file_size_bytes")).iter().all(|bytes| *bytes == 700.0));
+    let report = place.call(&["report", "out", "--json"]).run();
+    assert!(report.document == run.document, "the report says something else");
+}
+
+#[test]
 fn what_can_not_be_watched() {
     let refused = |args: &[&str], parts: &[&str]| {
         let place = Place::new();
         place.call(&[&["run", "http://127.0.0.1:9/", "-R", "10"], args].concat()).refused(parts);
     };
-    refused(&["--watch-pid", "1"], &["are for a soak"]);
+    refused(&["--watch-pid", "4194304"], &["is there such a process"]);
     refused(&["--shape", "soak"], &["takes its time"]);
     refused(&["--shape", "soak", "-d", "29s"], &["takes its time"]);
     refused(&["--shape", "soak", "-d", "60s", "--watch-pid", "4194304999"], &["watch-pid"]);

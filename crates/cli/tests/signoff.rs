@@ -169,6 +169,62 @@ fn an_interrupted_sign_off_goes_on() {
     assert!(again.code() == Some(0) || found["verdict"] == "inconclusive", "{again:?}");
 }
 
+/// What is left where the process ends during the search: a journal that is cut off, and a document that says that it runs.
+#[test]
+fn an_interrupted_search_goes_on_with_its_trials() {
+    let place = Place::new();
+    place.file("plan.toml", format!("{SEARCH}{WORLD}{KNEE}{}", hold("75% of knee")));
+    let said = place.call(&["signoff", "plan.toml", "--simulate", "-o", "whole", "--no-store"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let whole = document(&place, "whole");
+    let journal = place.text("whole/01-knee/knee.jsonl");
+    assert!(journal.lines().count() > 5, "more than four trials: {journal}");
+    let cut: usize = journal.lines().take(4).map(|line| line.len() + 1).sum::<usize>() + 40;
+    place.file("cut/01-knee/knee.jsonl", &journal[..cut]);
+    let mut left = whole.clone();
+    left["status"] = "running".into();
+    left["verdict"] = Value::Null;
+    for (number, status) in [(0, "running"), (1, "planned")] {
+        let stage = &mut left["stages"][number];
+        stage["status"] = status.into();
+        ["verdict", "exit_code", "knee", "run"].into_iter().for_each(|one| stage[one] = Value::Null);
+    }
+    left["stages"][1]["folder"] = Value::Null;
+    place.file("cut/signoff.json", left.to_string());
+
+    let said = place.call(&["signoff", "plan.toml", "--simulate", "--resume", "cut", "--no-store"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(said.stderr.contains("3 finished trials taken over"), "{said:?}");
+    let found = document(&place, "cut");
+    assert_eq!((&found["status"], &found["verdict"]), (&"complete".into(), &"pass".into()));
+    assert_eq!(found["stages"][0]["folder"], "01-knee", "in its place");
+    assert_eq!(found["stages"][0]["knee"], whole["stages"][0]["knee"]);
+    assert_eq!(found["stages"][1]["rate"], whole["stages"][1]["rate"]);
+    assert_eq!(
+        place.text("cut/01-knee/knee.jsonl").lines().count(),
+        journal.lines().count(),
+        "no trial was made twice"
+    );
+}
+
+#[test]
+fn what_can_not_be_begun_is_wrong_usage() {
+    let place = Place::new();
+    // Public, and nobody has allowed it.
+    let plan = format!("target = \"http://192.0.2.1/\"\n{}{}", hold("20"), hold("30"));
+    place.file("plan.toml", plan);
+    place
+        .call(&["signoff", "plan.toml", "-q", "-o", "out", "--no-store"])
+        .refused(&["192.0.2.1", "unblink allow"]);
+    assert!(!place.path().join("out").exists());
+    place.call(&["signoff", "plan.toml", "-q", "--no-store"]).refused(&["unblink allow"]);
+    assert!(!place.path().join("unblink-signoff").exists());
+    // What somebody else has put there stays.
+    std::fs::create_dir(place.path().join("mine")).expect("a folder");
+    place.call(&["signoff", "plan.toml", "-q", "-o", "mine", "--no-store"]).refused(&["unblink allow"]);
+    assert!(place.path().join("mine").is_dir() && place.list("mine").is_empty());
+}
+
 #[test]
 fn a_guard_stops_all_that_follow() {
     let place = Place::new();

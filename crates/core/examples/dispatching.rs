@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Policy, Pool, Room};
-use unblink_core::load::{Closed, ClosedShare, LoadNumber};
+use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
 use unblink_core::mix::Asked;
 use unblink_core::origins::Origins;
 use unblink_core::record::{Answer, Bank, Recorder, Then};
@@ -49,9 +49,7 @@ impl Worker {
         });
         dispatch.start(Closed::new(ClosedShare {
             number: LoadNumber::ONLY,
-            users: USERS,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
+            population: Population::Alike { users: USERS, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
             start: START,
             end: START + LENGTH,
             measured_from: START,

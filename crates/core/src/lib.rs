@@ -19,6 +19,7 @@ pub mod random;
 pub mod rate;
 pub mod record;
 pub mod recorded;
+pub mod recorded_users;
 pub mod schedule;
 pub mod share;
 pub mod shuffle;

@@ -6,7 +6,7 @@ use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare, LoadNumber};
+use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
 use unblink_core::mix::Asked;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
@@ -45,9 +45,7 @@ impl Worker {
         };
         let mut dispatch = Dispatch::new(policy);
         dispatch.start(Closed::new(ClosedShare {
-            users: 1_000,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
+            population: Population::Alike { users: 1_000, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
             start: START,
             end: START + Nanos::from_secs(60),
             measured_from: START,
@@ -154,9 +152,7 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
     recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
     let mut dispatch: Dispatch<Closed> = Dispatch::new(policy);
     let users = ClosedShare {
-        users: 1,
-        think: Nanos::from_secs(1),
-        ramp_up: Nanos::ZERO,
+        population: Population::Alike { users: 1, think: Nanos::from_secs(1), ramp_up: Nanos::ZERO },
         // Nobody asks for anything while this goes on.
         start: START + Nanos::from_secs(50),
         end: START + Nanos::from_secs(60),

@@ -58,7 +58,8 @@ pub fn stall_closed() -> RunDocument {
         samples.push(sample);
     }
     let mut doc = Run::new("closed, 10 users, no think time, for 60 s", 60 * S, samples).document();
-    doc.loads[0].plan.kind = LoadKind::Closed { users: Some(10), think_ns: 0, ramp_up_ns: None };
+    doc.loads[0].plan.kind =
+        LoadKind::Closed { users: Some(10), think_ns: 0, ramp_up_ns: None, is_recorded: false };
     doc.plan.phases.clear();
     doc.rate.offered = None;
     doc.origins[0].connections.mode = ConnectionMode::Fixed;

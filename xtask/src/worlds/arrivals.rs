@@ -63,6 +63,7 @@ impl Arrivals {
                 let end = schedules.iter().map(|schedule| schedule.end()).fold(last.end(), Nanos::max);
                 (Source::Open { left: mine.into_iter().peekable(), have_places }, ZERO + end)
             }
+            LoadSpec::RecordedUsers(_) => return Err("no world has recorded users".to_string()),
             LoadSpec::Closed { users, think, ramp_up, duration } => {
                 measured_from = measured_from + *ramp_up;
                 let mine = (0..u64::from(*users)).filter(|user| user % workers == worker);

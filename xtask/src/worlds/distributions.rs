@@ -59,7 +59,10 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
 fn places(case: &Case) -> [usize; 3] {
     let loads = match &case.plan.load {
         LoadSpec::Several(parts) => parts.len(),
-        LoadSpec::Open { .. } | LoadSpec::Recorded(_) | LoadSpec::Closed { .. } => 1,
+        LoadSpec::Open { .. }
+        | LoadSpec::Recorded(_)
+        | LoadSpec::RecordedUsers(_)
+        | LoadSpec::Closed { .. } => 1,
     };
     [case.plan.idempotent.len().min(OPERATIONS_APART_MAX), loads, case.plan.origins.count()]
 }
@@ -147,7 +150,7 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
         least += u128::from(usable.0);
         // A closed user whose request expires within a turn, after the look at what is due, is seen in the next.
         let looked = books.turns.partition_point(|turn| match case.plan.load {
-            LoadSpec::Closed { .. } => *turn <= entry.intended,
+            LoadSpec::Closed { .. } | LoadSpec::RecordedUsers(_) => *turn <= entry.intended,
             LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => *turn < entry.intended,
         });
         let overslept =

@@ -125,7 +125,7 @@ fn smaller_loads(case: &Case, with: &mut impl FnMut(&dyn Fn(&mut Case))) {
             });
         }
         // No world replays anything.
-        LoadSpec::Recorded(_) => {}
+        LoadSpec::Recorded(_) | LoadSpec::RecordedUsers(_) => {}
         LoadSpec::Several(parts) => {
             for place in 0..parts.len() {
                 smaller_part(with, place);

@@ -12,6 +12,7 @@ mod operations;
 mod percentiles;
 mod pool;
 mod pushes;
+mod replayed;
 mod retries;
 mod saturation;
 mod scope;
@@ -88,6 +89,8 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         scope::part_borders,
         scope::rate_changed,
         scope::closed_loop,
+        replayed::not_reached,
+        replayed::ids_replaced,
         users::not_begun,
         users::outnumber_connections,
         saturation::saturated,

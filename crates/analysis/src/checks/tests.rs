@@ -19,6 +19,7 @@ mod journeys;
 mod operations;
 mod percentiles;
 mod pushes;
+mod replayed;
 mod users;
 
 const RATE: u64 = 1_000;
@@ -59,6 +60,7 @@ impl World {
             evidence: Evidence {
                 model: Model::Open,
                 users: None,
+                replayed: None,
                 is_hold: true,
                 by_phase: false,
                 end: End::Complete,

@@ -185,6 +185,7 @@ impl Gather {
         let own = totals.counters.own;
         let found = validity::assess(&Evidence {
             model: Model::Open,
+            replayed: None,
             users: None,
             is_hold: true,
             by_phase: false,

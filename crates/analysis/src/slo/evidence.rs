@@ -27,7 +27,7 @@ pub struct Run {
     pub bursts: Option<f64>,
     /// Arrivals per second by the schedule; `None`: closed.
     pub offered_per_s: Option<f64>,
-    /// Closed: how many users there are.
+    /// Closed: how many users there are at once.
     pub users: Option<u64>,
     /// `ok` per second up to the last completion.
     pub achieved_per_s: f64,

@@ -139,6 +139,9 @@ fn offered(load: Offered<'_>) -> Told {
 
 fn of_one(load: &LoadPlan) -> Told {
     match &load.kind {
+        LoadKind::Closed { users, is_recorded: true, .. } => {
+            Told::exact(format!("{} recorded users with their pauses", users.unwrap_or_default()))
+        }
         LoadKind::Closed { users, think_ns, .. } => {
             let users = users.map_or("some".to_string(), |users| users.to_string());
             Told {

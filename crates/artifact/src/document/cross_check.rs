@@ -81,6 +81,9 @@ pub struct WatchedMetric {
     /// A counter, told as its growth per second.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_second: bool,
+    /// Read on the load generator's own machine: of the process of `--watch-pid`, its cgroup, or the files of `--watch-path`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_local: bool,
 }
 
 /// The same with its values.

@@ -180,11 +180,14 @@ pub enum LoadKind {
     Closed {
         /// How many; `null` where a simulated tool has as many as it needs.
         users: Option<u32>,
-        /// From an answer to the next request.
+        /// From an answer to the next request; 0 where the pauses of each user are those that were recorded.
         think_ns: u64,
         /// Over how long they began; a part of the run's `warmup_ns`. Absent where a simulated tool had users of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_up_ns: Option<u64>,
+        /// Each user has the requests and the pauses of a recorded one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_recorded: bool,
     },
 }
 

@@ -17,8 +17,36 @@ pub struct ReplayPlan {
     pub left_out_by_path: u64,
     /// How much later each copy of the trace begins in it.
     pub offsets_ns: Vec<u64>,
+    /// Present where each request follows the answer to the one before of the same user (`--per-user-order`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_user: Option<ReplayByUser>,
+    /// Present where ids in paths are numbers that the import made, and no template makes real ones of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_up_ids: Option<RecordedIds>,
     /// What was answered when it was recorded, in the order of the document's `operations`.
     pub operations: Vec<RecordedAnswers>,
+}
+
+/// A replay of users who wait for their answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayByUser {
+    /// Requests that all users have together, up to the planned end. How many of them come due depends on the answers.
+    pub requests: u64,
+    /// How many users were between their first and their last request, on average over the recorded time.
+    pub users_mean: f64,
+    /// Those that were recorded before the answer to the one before of the same user: they follow it without a pause.
+    pub overlapping: u64,
+    /// Those that follow one whose duration was not recorded: it is a part of the pause.
+    pub after_unknown: u64,
+}
+
+/// Requests whose ids no target knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedIds {
+    /// Of the trace.
+    pub requests: u64,
+    /// The trace says so itself. A part of a trace, or one made of others, does not say whether its import kept paths.
+    pub is_certain: bool,
 }
 
 /// What was recorded of the answers to an operation.

@@ -37,6 +37,12 @@ pub struct WatchSample {
     /// Its open descriptors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u64>,
+    /// Processor time that it has had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
+    /// How long its cgroup was kept from running because it had used up its quota of processor time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// Size of the file, or of all files in the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,

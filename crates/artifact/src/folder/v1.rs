@@ -212,6 +212,7 @@ impl Load1 {
                 users: self.users,
                 think_ns: self.think_ns.unwrap_or(0),
                 ramp_up_ns: self.ramp_up_ns,
+                is_recorded: false,
             },
         };
         LoadPlan { name: None, kind }

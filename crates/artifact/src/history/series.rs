@@ -110,11 +110,13 @@ struct Hashed<'a> {
 impl<'a> Hashed<'a> {
     /// Without what does not keep series apart: words, seeds, threads, and how long answers are waited for.
     fn of(plan: &'a RunPlan, load: Option<&'a LoadPlan>) -> Hashed<'a> {
-        let closed = |think_ns| (LoadModel::Closed, None, &plan.phases, Some(think_ns));
+        let closed = |think_ns, process| (LoadModel::Closed, process, &plan.phases, Some(think_ns));
         let (model, process, phases, think_ns) = match load.map(|load| &load.kind) {
             Some(LoadKind::Open { process, phases, .. }) => (LoadModel::Open, Some(*process), phases, None),
-            Some(LoadKind::Closed { think_ns, .. }) => closed(*think_ns),
-            None => closed(0),
+            Some(LoadKind::Closed { think_ns, is_recorded, .. }) => {
+                closed(*think_ns, is_recorded.then_some(Process::Recorded))
+            }
+            None => closed(0, None),
         };
         Hashed {
             model,

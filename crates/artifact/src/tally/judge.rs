@@ -7,7 +7,7 @@ use crate::document::{
     Validity,
 };
 use unblink_analysis::cross_check::CrossChecked;
-use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Users};
+use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Replayed, Users};
 use unblink_analysis::moves::{Moved, Moves};
 use unblink_analysis::validity::Assessment;
 use unblink_analysis::{finding, validity};
@@ -85,9 +85,14 @@ impl Tally {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
-            users: self.header.users().map(|users| Users {
-                all: u64::from(users),
+            users: self.header.users_at_once().map(|users| Users {
+                all: users,
                 begun: self.header.loads[0].ramp_up_ns().map(|_| self.totals.counters.users_begun),
+            }),
+            replayed: load.replay.as_ref().map(|replay| Replayed {
+                by_user: replay.by_user.as_ref().map(|by_user| by_user.requests),
+                made_up_ids: replay.made_up_ids.as_ref().map(|ids| (ids.requests, ids.is_certain)),
+                recorded: replay.recorded,
             }),
             is_hold: self.is_hold(),
             by_phase: self.is_by_phase(),

@@ -204,7 +204,7 @@ impl Tally {
             ended: if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan },
             bursts: self.bursts(from, to),
             offered_per_s: rate.offered,
-            users: self.header.users().map(u64::from).filter(|_| is_closed),
+            users: self.header.users_at_once().filter(|_| is_closed),
             achieved_per_s: rate.achieved,
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };

@@ -1,7 +1,7 @@
 //! Drift over a soak, from the rows over time and from what was watched beside them.
 
 use super::{Ending, Tally};
-use crate::document::{Soak, SoakFigure, WatchSample, WatchedMetric, WatchedSeries};
+use crate::document::{Soak, SoakFigure, WatchPlan, WatchSample, WatchedMetric, WatchedSeries};
 use unblink_analysis::shapes::soak::{Drift, Points, Watched, drift, settled};
 use unblink_core::time::Nanos;
 
@@ -38,6 +38,36 @@ impl Watches {
         self.samples.iter().filter_map(|s| Some((Nanos(s.at_ns), of(s)? as f64))).collect()
     }
 
+    /// Seconds per second of what counts ns, from sample to sample; none where the count has begun anew.
+    fn growth(&self, of: impl Fn(&WatchSample) -> Option<u64>) -> Points {
+        let counts: Vec<(u64, u64)> = self.samples.iter().filter_map(|s| Some((s.at_ns, of(s)?))).collect();
+        let between = |two: &[(u64, u64)]| {
+            let [(from, before), (to, after)] = <[_; 2]>::try_from(two).ok()?;
+            let (time, more) = (to.checked_sub(from).filter(|time| *time > 0)?, after.checked_sub(before)?);
+            Some((Nanos(to), more as f64 / time as f64))
+        };
+        counts.windows(2).filter_map(between).collect()
+    }
+
+    /// Of the watched process, its cgroup and files, by the names that services give theirs; none of what was never seen.
+    fn local(&self, plan: &WatchPlan) -> Vec<(WatchedMetric, Points)> {
+        let process = plan.pid.map(|pid| format!("{{pid=\"{pid}\"}}")).unwrap_or_default();
+        let path = plan.path.as_ref().map(|path| format!("{{path={path:?}}}")).unwrap_or_default();
+        let gauge = |name: &str, of: &str, points| (format!("{name}{of}"), false, points);
+        let counter = |name: &str, of: &str, points| (format!("{name}{of}"), true, points);
+        [
+            gauge("process_resident_memory_bytes", &process, self.points(|s| s.memory_bytes)),
+            gauge("process_open_fds", &process, self.points(|s| s.descriptors)),
+            counter("process_cpu_seconds_total", &process, self.growth(|s| s.cpu_ns)),
+            counter("cgroup_throttled_seconds_total", &process, self.growth(|s| s.throttled_ns)),
+            gauge("file_size_bytes", &path, self.points(|s| s.size_bytes)),
+        ]
+        .into_iter()
+        .filter(|(.., points)| !points.is_empty())
+        .map(|(metric, per_second, points)| (WatchedMetric { metric, per_second, is_local: true }, points))
+        .collect()
+    }
+
     fn of_metric(&self, place: usize) -> Points {
         let value = |s: &WatchSample| Some((Nanos(s.at_ns), (*s.metrics.get(place)?)?));
         self.samples.iter().filter_map(value).collect()
@@ -50,17 +80,19 @@ impl Tally {
         self.watches.add(sample);
     }
 
-    /// Metrics of the service over the time of the document.
+    /// What was watched, over the time of the document.
     pub(super) fn watched(&self) -> Vec<WatchedSeries> {
         let is_within = |at: &Nanos| match &self.part {
             Some(part) => (part.from_ns..=part.to_ns).contains(&at.0),
             None => true,
         };
-        let of_one = |(place, of): (usize, &WatchedMetric)| {
-            let points = self.watches.of_metric(place).into_iter().filter(|(at, _)| is_within(at));
-            WatchedSeries { of: of.clone(), points: points.map(|(at, value)| (at.0, value)).collect() }
+        let series = |(of, points): (WatchedMetric, Points)| {
+            let points = points.into_iter().filter(|(at, _)| is_within(at));
+            WatchedSeries { of, points: points.map(|(at, value)| (at.0, value)).collect() }
         };
-        self.header.watch.metrics.iter().enumerate().map(of_one).collect()
+        let metrics = self.header.watch.metrics.iter().enumerate();
+        let told = metrics.map(|(place, of)| (of.clone(), self.watches.of_metric(place)));
+        told.chain(self.watches.local(&self.header.watch)).map(series).collect()
     }
 
     /// What drifted between the measured begin and the end of the load.
@@ -81,11 +113,17 @@ impl Tally {
             let found = drift(Watched::Metric, &self.watches.of_metric(place), window)?;
             Some(SoakFigure { metric: Some(of.metric.clone()), ..figure(&found) })
         });
+        // Memory, descriptors and sizes have names of their own.
+        let local = self.watches.local(&self.header.watch).into_iter().filter(|(of, _)| of.per_second);
+        let local = local.filter_map(|(of, points)| {
+            let found = drift(Watched::Metric, &points, window)?;
+            Some(SoakFigure { metric: Some(of.metric), ..figure(&found) })
+        });
         Soak {
             from_ns: window.0.0,
             to_ns: window.1.0,
             watched: self.header.watch.clone(),
-            figures: found.map(|drift| figure(&drift)).chain(of_service).collect(),
+            figures: found.map(|drift| figure(&drift)).chain(of_service).chain(local).collect(),
         }
     }
 }

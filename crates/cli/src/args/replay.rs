@@ -48,6 +48,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
     pub again: Option<Again>,
 
+    /// Keep the order of each user's requests: the next one starts after the answer to the one before, and the pause that was
+    /// recorded between them. Users who wait are a closed load, and the report says so
+    #[arg(long, help_heading = "Load")]
+    pub per_user_order: bool,
+
     /// A search begins so long before the start of what it measures, with the traffic that this ends with.
     #[arg(skip)]
     pub lead: Nanos,
@@ -78,6 +83,15 @@ impl Factor {
     }
 }
 
+/// What is asked for in the place of a recorded path.
+#[derive(serde::Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PathTemplate {
+    /// As operations are called: `/items/{id}`.
+    pub path: String,
+    /// `/items/{{item}}`
+    pub template: String,
+}
+
 /// How long a replay goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Again {
@@ -97,6 +111,22 @@ pub(crate) fn factor(text: &str) -> Result<Factor, String> {
             FACTOR_MAX_MICRO / 1_000_000
         )),
     }
+}
+
+pub(crate) fn path_template(text: &str) -> Result<PathTemplate, String> {
+    // A template may have a query, and so another =.
+    let (path, template) = text.split_once('=').map(|(path, template)| (path.trim(), template.trim())).ok_or_else(
+        || format!("{text:?} has no =: write the recorded path and what is asked for, as in '/items/{{id}} = /items/{{{{item}}}}'"),
+    )?;
+    if let Some(wrong) = [path, template].into_iter().find(|side| !side.starts_with('/')) {
+        return Err(format!("{wrong:?} is no path: both sides of = begin with a slash"));
+    }
+    if path.contains(['?', '#']) || path.contains("{{") {
+        return Err(format!(
+            "{path:?} is no recorded path: it has {{id}} for numbers, no query and no {{{{…}}}}"
+        ));
+    }
+    Ok(PathTemplate { path: path.into(), template: template.into() })
 }
 
 fn again(text: &str) -> Result<Again, String> {
@@ -120,6 +150,15 @@ mod tests {
         );
         for bad in ["0", "-1", "x", "", "1001", "0.0001", "1.23456", "nan", "10%"] {
             assert!(factor(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paths_with_templates() {
+        let template = path_template("/items/{id} = /items/{{item}}?a=1").unwrap();
+        assert_eq!((&*template.path, &*template.template), ("/items/{id}", "/items/{{item}}?a=1"));
+        for bad in ["/items/{id}", "items = /a", "/a = b", "/a?b=c = /d", "/{{a}} = /b"] {
+            assert!(path_template(bad).is_err(), "{bad}");
         }
     }
 

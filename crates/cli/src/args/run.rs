@@ -83,11 +83,11 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub under_way: JourneyArgs,
 
-    /// With --shape soak: also watch the memory and open descriptors of this process on this machine
+    /// Also watch this process on this machine: its memory, open descriptors and processor time, and how long its cgroup was throttled
     #[arg(long, value_name = "PID", help_heading = "Watch", value_parser = value::positive)]
     pub watch_pid: Option<u32>,
 
-    /// With --shape soak: also watch the size of this file or folder, such as the server's log
+    /// Also watch the size of this file or folder, such as the server's log
     #[arg(long, value_name = "PATH", help_heading = "Watch")]
     pub watch_path: Option<PathBuf>,
 

@@ -3,6 +3,7 @@
 
 use super::guards::GuardArgs;
 use super::redis::RedisArgs;
+use super::replay::{PathTemplate, path_template};
 use super::script::ScriptArgs;
 use super::tls::TlsArgs;
 use super::web_socket::WebSocketArgs;
@@ -27,6 +28,12 @@ pub(crate) struct TargetArgs {
     /// How much CPU to spend on sending requests on time
     #[arg(long, value_enum, default_value_t = PacingArg::Balanced, help_heading = "Load")]
     pub pacing: PacingArg,
+
+    /// Ask for what a recorded path means here, as in '/items/{id} = /items/{{item}}': {id} is any number in a path of --replay, and
+    /// what stands behind = is a template (see --let). May be given several times
+    #[arg(long, value_name = "PATH = PATH", help_heading = "Load", value_parser = path_template)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path_template: Vec<PathTemplate>,
 
     /// Version of HTTP
     #[arg(long, value_enum, value_name = "VERSION", default_value_t = HttpArg::One, help_heading = "Connections")]

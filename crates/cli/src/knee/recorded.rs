@@ -124,6 +124,7 @@ pub(super) fn replayed(
         scale,
         again: Some(Again::For(settle + measure)),
         lead: settle,
+        ..ReplayArgs::default()
     }
 }
 

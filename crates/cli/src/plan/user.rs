@@ -9,7 +9,10 @@ use std::ffi::OsString;
 
 /// Any flag on the left, given, takes the place of the plan's fields on the right, beside those that it excludes.
 pub(super) const INSTEAD: [(&[&str], &[&str]); 6] = [
-    (&["rate", "closed"], &["replay", "speed", "scale", "loop", "from", "to", "mutating"]),
+    (
+        &["rate", "closed"],
+        &["replay", "speed", "scale", "loop", "from", "to", "mutating", "per-user-order", "path-template"],
+    ),
     (&["replay"], &["rate", "shape", "trace", "closed", "think", "ramp-up", "arrivals", "warmup"]),
     (&["rate"], &["closed", "think", "ramp-up"]),
     (&["closed"], &["rate", "arrivals", "precision-of", "max-duration"]),

@@ -1,14 +1,14 @@
 //! Recorded arrivals at the times at which they are due: faster or slower, in copies, or thinned.
 
 use super::operations::{Kinds, Operation};
-use super::reading::{READ_BYTES, Read};
+use super::reading::{READ_BYTES, Read, Who};
 use crate::args::replay::Factor;
 use anyhow::{Context, Result, bail};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
 use unblink_core::random::{below, mixed};
-use unblink_core::recorded::{ARRIVAL_BYTES, Recorded, RecordedArrival};
+use unblink_core::recorded::{ARRIVAL_BYTES, Bytes, Recorded, RecordedArrival};
 use unblink_core::time::Nanos;
 use unblink_engine::spill::Spill;
 
@@ -23,6 +23,9 @@ const OFFSETS: u64 = 0x6f66_6673_6574_7300;
 /// Where everything lies.
 pub(super) struct Placed {
     pub(super) recorded: Recorded,
+    /// [`Who::BYTES`] for each, where users are to keep their order. A copy's users are its own, and whoever goes on from the
+    /// end of the trace to its start is two of them: what was asked first must not come last.
+    pub(super) who: Option<Bytes>,
     pub(super) operations: Vec<Operation>,
     /// Of each copy.
     pub(super) offsets: Vec<Nanos>,
@@ -80,36 +83,50 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, see
         .collect();
     let next = |copy: &mut Copy| {
         while copy.passed < count {
-            let (arrival, user) = arrival((copy.first + copy.passed) % count);
+            let number = (copy.first + copy.passed) % count;
+            let (arrival, user) = arrival(number);
             copy.passed += 1;
             if user < copy.users {
                 let at = arrival.at + copy.offset;
-                let at = if at >= length { at - length } else { at };
-                return Some(RecordedArrival { at, ..arrival });
+                let wraps = at >= length;
+                let at = if wraps { at - length } else { at };
+                return Some((RecordedArrival { at, ..arrival }, number, wraps));
             }
         }
         None
     };
+    let who = |copy: usize, number: u64, wraps: bool| {
+        let all = (**read.who.as_ref()?).as_ref().as_chunks::<{ Who::BYTES }>().0;
+        let who = Who::from_bytes(all.get(number as usize)?);
+        let took = who.took.map(|took| faster(Nanos(took)).0);
+        Some(Who { user: who.user ^ mixed(2 * copy as u64 + u64::from(wraps)), took })
+    };
     let mut out = Spill::new().context("can't write a temporary file")?;
+    let spilled = read.who.is_some().then(Spill::new).transpose();
+    let mut users = spilled.context("can't write a temporary file")?;
     let mut heads = Vec::new();
     let mut order = BinaryHeap::new();
     for (number, copy) in copies.iter_mut().enumerate() {
         let head = next(copy);
-        order.extend(head.map(|head| Reverse((head.at, number))));
+        order.extend(head.map(|(head, ..)| Reverse((head.at, number))));
         heads.push(head);
     }
     while let Some(Reverse((_, number))) = order.pop() {
         let head = std::mem::replace(&mut heads[number], next(&mut copies[number]));
-        order.extend(heads[number].map(|head| Reverse((head.at, number))));
-        if let Some(head) = head {
+        order.extend(heads[number].map(|(head, ..)| Reverse((head.at, number))));
+        if let Some((head, of, wraps)) = head {
             out.write_all(&head.to_bytes()).context("can't write a temporary file")?;
+            if let (Some(users), Some(who)) = (&mut users, who(number, of, wraps)) {
+                users.write_all(&who.to_bytes()).context("can't write a temporary file")?;
+            }
         }
     }
     let offsets = copies.iter().map(|copy| copy.offset).collect();
     let arrivals = out.finish().context("can't write a temporary file")?;
+    let who = users.map(Spill::finish).transpose().context("can't write a temporary file")?;
     let recorded = Recorded::new(arrivals, read.texts.clone(), length)
         .context("no request is left: take a larger --scale")?;
-    Ok(Placed { recorded, operations, offsets })
+    Ok(Placed { recorded, who, operations, offsets })
 }
 
 /// When each copy begins, and which part of the users it has. The first one is the trace as it is; the others lie in its length
@@ -152,6 +169,8 @@ mod tests {
             length,
             operations,
             left_out: Default::default(),
+            who: None,
+            ids: Default::default(),
         }
     }
 

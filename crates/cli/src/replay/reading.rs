@@ -86,19 +86,25 @@ impl LeftOut {
 pub(super) struct Read {
     /// [`READ_BYTES`] for each, in order of time.
     pub(super) arrivals: Bytes,
+    /// [`Who::BYTES`] for each, where users are to keep their order.
+    pub(super) who: Option<Bytes>,
     pub(super) texts: Bytes,
     pub(super) length: Nanos,
     pub(super) operations: Vec<Operation>,
     pub(super) left_out: LeftOut,
+    /// Ids in its paths are numbers that an import made.
+    pub(super) ids: Ids,
 }
 
 /// Reads the part that `args` ask for.
-pub(super) fn read(file: &Path, args: &RecordedArgs, seed: u64) -> Result<Read> {
+pub(super) fn read(file: &Path, args: &RecordedArgs, is_by_user: bool, seed: u64) -> Result<Read> {
     let of_trace = |error: &TraceError| refused(&["replay"], format!("{}: {error}", file.display()));
     let mut trace = Reader::open(file).map_err(|error| of_trace(&error))?;
     let start = trace.header().start_ns();
     let from = args.from.unwrap_or_default();
-    let mut reading = Reading::new(args.mutating, seed).context("can't write a temporary file")?;
+    let mut reading =
+        Reading::new(args.mutating, is_by_user, seed).context("can't write a temporary file")?;
+    let has_keys = !trace.header().keys.is_empty();
     while let Some(request) = trace.next_request().map_err(|error| of_trace(&error))? {
         let at = Nanos(request.at.abs_diff(start));
         if args.to.is_some_and(|to| at >= to) {
@@ -108,16 +114,62 @@ pub(super) fn read(file: &Path, args: &RecordedArgs, seed: u64) -> Result<Read> 
             reading.add(at - from, &request).context("can't write a temporary file")?;
         }
     }
-    reading.left_out.lacking = trace.counts().lacking;
+    let counts = trace.counts();
+    reading.left_out.lacking = counts.lacking;
+    reading.ids = match (has_keys, reading.left_out.lacking.get(&Lacking::PathIds)) {
+        (true, Some(1..)) => Ids::Replaced,
+        // A part of a trace, or one made of others, does not say what it lacks.
+        (true, None) if counts.lines == 0 => Ids::Unknown,
+        _ => Ids::Kept,
+    };
     reading
         .finish(args.to.map(|to| to - from))
         .map_err(|error| refused(&["replay"], format!("{}: {error}", file.display())))
+}
+
+/// What is known of ids in paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Ids {
+    /// They are as they were.
+    #[default]
+    Kept,
+    /// An import made numbers of them.
+    Replaced,
+    /// It may have.
+    Unknown,
+}
+
+/// Whose a request was, and how long it took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Who {
+    /// The same for all requests of a user.
+    pub(super) user: u64,
+    pub(super) took: Option<u64>,
+}
+
+impl Who {
+    pub(super) const BYTES: usize = 16;
+
+    pub(super) fn to_bytes(self) -> [u8; Who::BYTES] {
+        let mut bytes = [0; Who::BYTES];
+        bytes[..8].copy_from_slice(&self.user.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.took.unwrap_or(u64::MAX).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8; Who::BYTES]) -> Who {
+        let (user, took) = bytes.split_at(8);
+        let word = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
+        Who { user: word(user), took: Some(word(took)).filter(|&took| took != u64::MAX) }
+    }
 }
 
 struct Reading {
     mutating: bool,
     seed: u64,
     arrivals: Spill,
+    who: Option<Spill>,
+    ids: Ids,
     texts: Texts,
     kinds: Kinds,
     left_out: LeftOut,
@@ -127,11 +179,13 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(mutating: bool, seed: u64) -> std::io::Result<Reading> {
+    fn new(mutating: bool, is_by_user: bool, seed: u64) -> std::io::Result<Reading> {
         Ok(Reading {
             mutating,
             seed,
             arrivals: Spill::new()?,
+            who: is_by_user.then(Spill::new).transpose()?,
+            ids: Ids::default(),
             texts: Texts { out: Spill::new()?, known: HashMap::new() },
             kinds: Kinds::default(),
             left_out: LeftOut::default(),
@@ -161,21 +215,26 @@ impl Reading {
         };
         let text = self.texts.add(&request.path.as_bytes()[1..])?;
         self.arrivals.write_all(&RecordedArrival { at, operation, text }.to_bytes())?;
-        self.arrivals.write_all(&self.part_of_users(request).to_le_bytes())?;
+        let user = self.user(request);
+        self.arrivals.write_all(&((user % 1_000_000) as u32).to_le_bytes())?;
+        if let Some(who) = &mut self.who {
+            who.write_all(&Who { user, took: request.took }.to_bytes())?;
+        }
         self.first.get_or_insert(at);
         self.last = at;
         self.count += 1;
         Ok(())
     }
 
-    /// From 0 to 999,999: the same for all requests of a user. Whoever has no name is alone.
-    fn part_of_users(&self, request: &Request) -> u32 {
+    /// The same number for all requests of a user, whose rest by a million says which part of the users it belongs to. Whoever has no
+    /// name is alone.
+    fn user(&self, request: &Request) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.seed, USERS);
         match &request.user {
             Some(user) => hasher.write(user.as_bytes()),
             None => hasher.write_u64(self.count),
         }
-        (hasher.finish() % 1_000_000) as u32
+        hasher.finish()
     }
 
     /// It lasts for `length`, or ends one mean gap behind its last request.
@@ -193,10 +252,12 @@ impl Reading {
         };
         Ok(Read {
             arrivals: self.arrivals.finish()?,
+            who: self.who.map(Spill::finish).transpose()?,
             texts: self.texts.out.finish()?,
             length: length.unwrap_or(self.last + Nanos(gap)),
             operations: self.kinds.all,
             left_out: self.left_out,
+            ids: self.ids,
         })
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
-use unblink_core::plan::Plan;
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::Interval;
 use unblink_core::schedule::{Rate, Schedule};
 use unblink_core::time::{Instant, Nanos};
@@ -61,6 +61,8 @@ struct Budgets {
     requests_end: Option<(Nanos, u64)>,
     /// Of a load whose requests follow answers, which no schedule holds below it.
     rate_cap: Option<Rate>,
+    /// Whose requests these are.
+    followers: &'static str,
 }
 
 /// What `args` ask for, and what follows from `plan` and its `rate_cap`.
@@ -87,7 +89,8 @@ pub(super) fn prepare(
         errors: budget_errors,
         time: budget_time.filter(within),
         requests_end: requests_end.filter(|(end, _)| within(end)),
-        rate_cap: rate_cap.filter(|_| plan.journeys().is_some()),
+        rate_cap: rate_cap.filter(|_| plan.journeys().is_some() || is_by_user(plan)),
+        followers: if is_by_user(plan) { "recorded users" } else { "journeys" },
     };
     let kill_url = kill_url.transpose()?;
     let guards = Guards { kill_file, kill_url, budgets, moved, has_followers: !is_counted };
@@ -110,6 +113,11 @@ pub(crate) fn beside(args: &GuardArgs, tls: &TlsArgs, limits: &Limits) -> Result
     let guards = Guards { kill_file, kill_url, budgets, moved: Moved::default(), has_followers: true };
     guards.check_file()?;
     Ok(guards)
+}
+
+/// How often recorded users ask follows from the answers.
+fn is_by_user(plan: &Plan) -> bool {
+    matches!(plan.spec().load, LoadSpec::RecordedUsers(_))
 }
 
 /// The guards of a run that is under way, for as long as this lives.
@@ -291,7 +299,10 @@ impl Observer for Spending {
         } else {
             let per_s = self.above(rate_cap?, sent, interval.length)?;
             let cap = rate_cap.unwrap_or_default();
-            (GuardKind::MaxRate, format!("journeys have come to {per_s:.0}/s, more than the cap of {cap}"))
+            (
+                GuardKind::MaxRate,
+                format!("{} have come to {per_s:.0}/s, more than the cap of {cap}", self.budgets.followers),
+            )
         };
         Some(End::by_guard(kind, rule, interval.start + interval.length))
     }

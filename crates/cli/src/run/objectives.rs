@@ -9,7 +9,7 @@ use unblink_analysis::slo::{AbortRule, Figure, Measure, Slo};
 use unblink_artifact::document::{JourneyPlan, OperationPlan, Target};
 use unblink_artifact::header::{PartNames, RunHeader};
 use unblink_artifact::names::few;
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::Plan;
 use unblink_core::record::Apart;
 use unblink_report::format;
 
@@ -209,7 +209,7 @@ fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a String> {
 
 /// Refuses what no run of this plan can tell, before anything is sent for it.
 pub(crate) fn check_tellable(slos: &[Slo], rules: &[AbortRule], plan: &Plan) -> Result<()> {
-    let is_closed = matches!(plan.spec().load, LoadSpec::Closed { .. });
+    let is_closed = !plan.is_open();
     let of_slos = slos.iter().map(|slo| (slo.objective.figure, "slo", slo.to_string())).enumerate();
     let of_rules = rules.iter().map(|rule| (rule.condition.figure, "abort-on", rule.to_string())).enumerate();
     for (number, (figure, field, text)) in of_slos.chain(of_rules) {

@@ -13,9 +13,10 @@ use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target};
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 pub(super) const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 
-/// The pool that was asked for, or what this machine allows for and what it lacks for more.
+/// The pool that was asked for, or what this machine allows for and what it lacks for more. `users`: of a closed load.
 pub(super) fn pool(
     args: &RunArgs,
+    users: Option<u32>,
     limits: &Limits,
     targets: &[Target],
     threads: u32,
@@ -27,7 +28,7 @@ pub(super) fn pool(
     let fitting = limits.connections(threads) / targets.len() as u64;
     let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
-            let (max, limited_by) = auto_limit(args.load.closed, fitting, quick);
+            let (max, limited_by) = auto_limit(users, fitting, quick);
             return Ok((Pool::Auto { max: max.max(args.target.threads.unwrap_or(1)) }, limited_by));
         }
         Connections::Auto(Some(max)) => (max, Pool::Auto { max }),

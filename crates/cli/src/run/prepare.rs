@@ -222,9 +222,12 @@ fn plan(
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load_spec(args, requests)?;
-    let rate_max_per_s = highest_together(&load.open_parts());
+    let rate_max_per_s = match &load {
+        LoadSpec::RecordedUsers(users) => users.recorded().most_in_a_second() as f64,
+        load => highest_together(&load.open_parts()),
+    };
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
-    let (pool, limited_by) = pool(args, limits, targets, wanted)?;
+    let (pool, limited_by) = pool(args, load.users(), limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     let threads = args.target.threads.unwrap_or(wanted.min(max));
     Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
@@ -232,6 +235,12 @@ fn plan(
 
 /// What offers the load. Loads name their requests as objectives do.
 fn load_spec(args: &RunArgs, requests: &Requests) -> Result<LoadSpec> {
+    if args.load.replay.recorded.replay.is_none() && !args.target.path_template.is_empty() {
+        refuse!(
+            ["path-template"],
+            "--path-template is about the paths of a replay: add --replay TRACE, or leave it out"
+        );
+    }
     if args.load.replay.recorded.replay.is_some() && args.precision.precision.is_some() {
         refuse!(
             ["precision", "replay"],
@@ -301,6 +310,9 @@ fn describe(
         Pacing::Frugal => document::Pacing::Frugal,
     });
     precision::describe(&args.precision, &mut described);
+    if let (Some(replay), Some(found)) = (&mut described.replay, args.load.replay.known(args.load.seed)) {
+        replay.made_up_ids = found.made_up_ids(&args.target.path_template);
+    }
     (described, loads)
 }
 
@@ -335,10 +347,7 @@ pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
 fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
-    match load {
-        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => wanted,
-        LoadSpec::Closed { users, .. } => wanted.min(*users),
-    }
+    load.users().map_or(wanted, |users| wanted.min(users))
 }
 
 fn header(

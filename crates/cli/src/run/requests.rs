@@ -267,7 +267,8 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
             })?,
             None => match args.load.replay.read(args.load.seed)? {
                 Some(found) => {
-                    found.requests(replay::base(args)?).try_for_each(|request| gathering.add(request))?
+                    let requests = found.requests(replay::base(args)?, &args.target.path_template)?;
+                    requests.into_iter().try_for_each(|request| gathering.add(request))?;
                 }
                 None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
             },

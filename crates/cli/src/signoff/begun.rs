@@ -5,12 +5,12 @@ use crate::folder::Folder;
 use crate::plan::Stages;
 use crate::{clock, environment, output, secrets};
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use unblink_artifact::bounded::{self, SEARCH_BYTES_MAX};
 use unblink_artifact::signoff::{FILE, SCHEMA, SignoffDocument, SignoffStage, SignoffStatus, StageStatus};
 
-/// The folder, and the document with what has been done.
-pub(super) fn open(args: &SignoffArgs, stages: &Stages) -> Result<(PathBuf, SignoffDocument)> {
+/// The folder, and the document with what has been done. A folder that was made for it goes again once it is empty.
+pub(super) fn open(args: &SignoffArgs, stages: &Stages) -> Result<(Folder, SignoffDocument)> {
     if let Some(folder) = &args.resume {
         let document = read(folder)?;
         check(folder, &document, stages, args)?;
@@ -18,14 +18,22 @@ pub(super) fn open(args: &SignoffArgs, stages: &Stages) -> Result<(PathBuf, Sign
         if !args.quiet {
             output::note(format_args!("{over} finished stages taken over from {}", folder.display()));
         }
-        return Ok((folder.clone(), document));
+        return Ok((Folder::named_or_new(Some(folder), "")?, document));
     }
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-signoff")?;
     output::check_folder(&folder)?;
     std::fs::create_dir_all(&*folder).with_context(|| format!("can't create the folder {:?}", *folder))?;
     let document = begun(args, stages);
     super::write(&folder, &document)?;
-    Ok((folder.to_path_buf(), document))
+    Ok((folder, document))
+}
+
+/// Nothing was done, so nothing is to be found: the document goes, and its folder unless it `was_there` or holds something else.
+pub(super) fn undo(folder: &Path, was_there: bool) {
+    let is_alone = std::fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
+    if is_alone && std::fs::remove_file(folder.join(FILE)).is_ok() && !was_there {
+        let _ = std::fs::remove_dir(folder);
+    }
 }
 
 fn begun(args: &SignoffArgs, stages: &Stages) -> SignoffDocument {

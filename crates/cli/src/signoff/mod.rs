@@ -28,13 +28,19 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
+    let was_there = args.output.as_ref().is_some_and(|folder| folder.exists());
     let (folder, mut document) = begun::open(args, &stages)?;
     let interruptions = signals::listen()?;
     interruptions.defer();
     let ran = run_all(args, &stages, &folder, &mut document, &interruptions);
     crate::environment::begin_part(None);
     // What could not even be begun is no result: the folder goes, or stays as it was.
-    ran?;
+    if let Err(error) = ran {
+        if args.resume.is_none() {
+            begun::undo(&folder, was_there);
+        }
+        return Err(error);
+    }
     report(args, &folder, &document)?;
     Ok(code(&document))
 }

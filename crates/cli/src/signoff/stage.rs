@@ -64,6 +64,9 @@ fn line(args: &SignoffArgs, planned: &Stage, knee: Option<f64>, folder: &Path) -
 }
 
 /// Runs it, and takes over what came of it. That it could not be run is a result, too.
+///
+/// # Errors
+/// It is for the user to mend, and no stage before it has a result yet: then there is no sign-off.
 pub(super) fn run(
     args: &SignoffArgs,
     planned: &Stage,
@@ -73,6 +76,7 @@ pub(super) fn run(
     place: usize,
     interruptions: &signals::Interruptions,
 ) -> Result<()> {
+    let is_first = !document.stages.iter().any(SignoffStage::is_over);
     let stage = &mut document.stages[place];
     let folder = root.join(stage.folder.as_ref().context("a stage that has begun has a folder")?);
     let argv = line(args, planned, knee, &folder).context("a stage that has begun has a rate")?;
@@ -85,6 +89,7 @@ pub(super) fn run(
             stage.take_knee(&search, code);
             document.target.get_or_insert_with(|| search.header.question.target.clone());
         }
+        Err(error) if is_first && exit::of_error(&error) == exit::USAGE => return Err(error),
         Err(error) => {
             output::note(format_args!("error: {}", crate::explain_error(&error)));
             stage.folder = stage.folder.take().filter(|_| folder.exists());

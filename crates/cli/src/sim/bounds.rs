@@ -38,6 +38,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
             }
             f64::from(users) / round * length
         }
+        None if !plan.is_open() => plan.recorded().map_or(0.0, |recorded| recorded.count() as f64),
         None => plan.schedules().map(|schedule| schedule.expected_before(plan.load_length()) as f64).sum(),
     };
     let users = match (client, &plan.spec().retry) {

@@ -274,7 +274,8 @@ pub(super) fn describe_tool(tool: &ToolSpec, plan: &mut RunPlan, loads: &mut [Lo
     plan.duration_ns = plan.duration_ns.saturating_sub(tool.discard.0);
     if tool.pacing == Pacing::Closed {
         for load in loads {
-            load.kind = LoadKind::Closed { users: tool.workers, think_ns: 0, ramp_up_ns: None };
+            load.kind =
+                LoadKind::Closed { users: tool.workers, think_ns: 0, ramp_up_ns: None, is_recorded: false };
         }
         let people = if tool.workers == Some(1) { "user" } else { "users" };
         plan.summary =

@@ -30,7 +30,8 @@ fn replayed(args: &SimArgs, replay: &Replay) -> Result<Vec<Request>> {
     if !args.requests.is_empty() || !args.journeys.is_empty() {
         refuse!(["replay"], "a replay sends what was recorded: leave [[requests]] and journeys out");
     }
-    Ok(replay.requests(&Request::new(None, NOWHERE)?).collect())
+    // What a path means is for a target.
+    replay.requests(&Request::new(None, NOWHERE)?, &[])
 }
 
 /// The requests of a simulation; one kind of them where a plan lists none.

@@ -153,16 +153,17 @@ impl Described {
     pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str, asked: &Asked) -> Result<Simulation> {
         let client_text = one_space(client_text);
         let client = client::parse(&client_text, args.connections)?;
+        let load = load::spec(&asked.with_names(args), asked.names())?;
         let pool = match args.connections {
             // A simulated connection takes neither port nor descriptor: each user has one.
             Connections::Auto(max) => {
-                let users = args.closed.unwrap_or_default();
+                let users = load.users().unwrap_or_default();
                 Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX.max(users)) }
             }
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let plan = load::plan(PlanSpec {
-            load: load::spec(&asked.with_names(args), asked.names())?,
+            load,
             warmup: args.warmup.planned(),
             limit: args.requests,
             timeout: args.timeout,

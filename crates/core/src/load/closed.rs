@@ -1,25 +1,26 @@
 //! A closed population of users.
 
+use super::population::{Coming, Population, Users};
 use super::{Load, LoadNumber};
 use crate::arrival::{Arrival, Key};
-use crate::mix::{Asked, Place};
+use crate::mix::Asked;
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
 use crate::share::Share;
-use crate::time::{Instant, Nanos};
+use crate::time::Instant;
 use std::collections::VecDeque;
+
+/// Room for users who are ready is made for so many at the most before the start.
+const USERS_MAX: u32 = 1_000_000;
 
 /// A finite population: each user waits for its answer, thinks, and comes again.
 #[derive(Clone, Debug)]
 pub struct Closed {
-    beginners: Beginners,
-    /// Who comes again and when, in order: all think for the same time, so that whoever ended first is first.
-    thinking: VecDeque<Thinking>,
+    users: Users,
     /// Those whose next request is due, by its origin.
     ready: Vec<VecDeque<Arrival>>,
     number: LoadNumber,
-    think: Nanos,
     stop: Instant,
     asked: Asked,
     origins: Origins,
@@ -28,54 +29,13 @@ pub struct Closed {
     in_flight: u64,
 }
 
-/// A user between two requests.
-#[derive(Clone, Copy, Debug)]
-struct Thinking {
-    until: Instant,
-    user: u32,
-    /// The number of the next request.
-    step: u32,
-}
-
-/// The users of a worker who have not begun: those from `next` on, in steps.
-#[derive(Clone, Debug)]
-struct Beginners {
-    next: u64,
-    step: u64,
-    users: u64,
-    start: Instant,
-    ramp_up: Nanos,
-}
-
-impl Beginners {
-    /// User u of n begins at u/n of the ramp-up.
-    #[inline]
-    fn next_start(&self) -> Option<Instant> {
-        (self.next < self.users).then(|| {
-            let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
-            self.start + Nanos(share as u64)
-        })
-    }
-
-    /// The next one begins.
-    fn begin(&mut self) -> u64 {
-        let user = self.next;
-        self.next += self.step;
-        user
-    }
-}
-
 /// What a worker's share of a closed population is.
 #[derive(Clone, Debug)]
 pub struct ClosedShare {
     /// Which load of the run this is, and of how many.
     pub number: LoadNumber,
-    /// Users over all workers.
-    pub users: u32,
-    /// From the end of an answer to the next request.
-    pub think: Nanos,
-    /// Their first requests are spread evenly over this time, so that they don't march in step.
-    pub ramp_up: Nanos,
+    /// Who they are, over all workers.
+    pub population: Population,
     /// When the first user starts.
     pub start: Instant,
     /// Nothing starts at this time or later.
@@ -95,20 +55,13 @@ pub struct ClosedShare {
 impl Closed {
     /// One worker's users.
     pub fn new(spec: ClosedShare) -> Closed {
-        let mine = spec.users.div_ceil(spec.share.of) as usize;
         let (first, of) = (u64::from(spec.share.first), u64::from(spec.share.of));
+        let users = Users::new(spec.population, spec.share, spec.start);
+        let waiting = users.most().min(u64::from(USERS_MAX)) as usize;
         Closed {
-            beginners: Beginners {
-                next: first,
-                step: of,
-                users: u64::from(spec.users),
-                start: spec.start,
-                ramp_up: spec.ramp_up,
-            },
-            ready: (0..spec.origins.count()).map(|_| VecDeque::with_capacity(mine)).collect(),
+            users,
+            ready: (0..spec.origins.count()).map(|_| VecDeque::with_capacity(waiting)).collect(),
             number: spec.number,
-            thinking: VecDeque::with_capacity(mine),
-            think: spec.think,
             stop: spec.end,
             asked: spec.asked,
             origins: spec.origins,
@@ -123,16 +76,11 @@ impl Closed {
     /// At least one request falls due.
     fn fall_due(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some((intended, begins)) = self.next_user().filter(|&(next, _)| next <= now) {
-            let (user, step) = if begins {
-                (self.beginners.begin(), 0)
-            } else {
-                let Some(next) = self.thinking.pop_front() else { return };
-                (u64::from(next.user), next.step)
-            };
+            let Some(Coming { index, key, place }) = self.users.take(begins) else { return };
             let arrival = Arrival {
-                index: self.number.in_run(u64::from(step) * self.beginners.users + user),
-                key: Key { load: self.number.load, unit: user, step },
-                operation: self.operation(user, step),
+                index: self.number.in_run(index),
+                key: Key { load: self.number.load, ..key },
+                operation: self.asked.at(place),
                 intended,
                 begins,
                 ..Arrival::default()
@@ -143,23 +91,10 @@ impl Closed {
         }
     }
 
-    /// When the next request falls due, and whether it is the first of its user: of one time, that one comes first.
+    /// When the next request falls due, and whether it is the first of its user.
     #[inline]
     fn next_user(&self) -> Option<(Instant, bool)> {
-        let next = match (self.thinking.front(), self.beginners.next_start()) {
-            (Some(user), Some(start)) if user.until < start => Some((user.until, false)),
-            (_, Some(start)) => Some((start, true)),
-            (Some(user), None) => Some((user.until, false)),
-            (None, None) => None,
-        };
-        next.filter(|&(at, _)| self.left > 0 && at < self.stop)
-    }
-
-    /// What a user asks for next.
-    #[inline]
-    fn operation(&self, user: u64, step: u32) -> u32 {
-        let sequences = self.beginners.users.max(1);
-        self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })
+        self.users.next().filter(|&(at, _)| self.left > 0 && at < self.stop)
     }
 }
 
@@ -201,13 +136,7 @@ impl Load for Closed {
     #[inline]
     fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
-        let Key { unit, step, .. } = arrival.key;
-        // Both fit: there are a million users at the most, and nobody asks four thousand million times.
-        self.thinking.push_back(Thinking {
-            until: now + self.think,
-            user: unit as u32,
-            step: step.wrapping_add(1),
-        });
+        self.users.ended(arrival.key, now);
     }
 
     fn stop(&mut self, at: Instant) {

@@ -3,12 +3,14 @@
 mod closed;
 mod journeys;
 mod open;
+mod population;
 mod queue;
 mod several;
 
 pub use closed::{Closed, ClosedShare};
 pub use journeys::Travelling;
 pub use open::{LoadNumber, OpenLoad, OpenShare};
+pub use population::Population;
 pub use several::Open;
 
 use crate::arrival::Arrival;

@@ -2,12 +2,14 @@
 
 use super::load::highest_together;
 use super::{
-    LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PHASES_MAX, PlanError, PlanSpec, THREADS_MAX, USERS_MAX,
+    LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PHASES_MAX, PlanError, PlanSpec, RECORDED_USERS_MAX,
+    THREADS_MAX, USERS_MAX,
 };
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::journey::Paths;
 use crate::record::RECORDABLE_MAX;
 use crate::recorded::Recorded;
+use crate::recorded_users::RecordedUsers;
 use crate::schedule::bursts::{Bursts, CHANGES_MAX, PEAK_MAX};
 use crate::schedule::{
     HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
@@ -98,6 +100,19 @@ pub(super) fn check_recorded(recorded: &Recorded, spec: &PlanSpec) -> Result<(),
         Some(cap) => Err(PlanError::RecordedAboveCap { most, cap }),
         None => Ok(()),
     }
+}
+
+/// The same of users who wait for their answers, of whom each worker has one.
+pub(super) fn check_recorded_users(users: &RecordedUsers, spec: &PlanSpec) -> Result<(), PlanError> {
+    check_recorded(users.recorded(), spec)?;
+    let all = users.users();
+    if all > RECORDED_USERS_MAX {
+        return Err(PlanError::TooManyRecordedUsers(all));
+    }
+    if all < u64::from(spec.threads) {
+        return Err(PlanError::FewerUsersThanThreads { users: all as u32, threads: spec.threads });
+    }
+    Ok(())
 }
 
 /// Each open load, and all of them together.

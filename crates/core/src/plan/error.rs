@@ -1,6 +1,6 @@
 //! Why a plan can't be.
 
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, RECORDED_USERS_MAX, THREADS_MAX, USERS_MAX};
 use crate::dispatch::ATTEMPTS_MAX;
 use crate::journey::JourneyError;
 use crate::mix::MixError;
@@ -157,6 +157,11 @@ pub enum PlanError {
     /// More users than can be kept.
     #[error("{0} users are more than the highest possible, {USERS_MAX}")]
     TooManyUsers(u32),
+    /// More recorded users than one run holds.
+    #[error(
+        "{0} recorded users are more than a run by user has, {RECORDED_USERS_MAX}: take a smaller --scale, or a part of the trace"
+    )]
+    TooManyRecordedUsers(u64),
     /// More workers than make sense.
     #[error("{0} threads are more than the highest possible, {THREADS_MAX}")]
     TooManyThreads(u32),

@@ -26,6 +26,17 @@ impl Plan {
                 ..Arrival::default()
             });
         }
+        if let LoadSpec::RecordedUsers(users) = &self.spec.load {
+            let key = Key::single(index);
+            return Some(Arrival {
+                index,
+                key,
+                intended: Instant(0) + users.recorded().at(index)?,
+                operation: self.asked.at(self.place_of(key)),
+                begins: users.begins_with(index),
+                ..Arrival::default()
+            });
+        }
         let (load, unit) = self.numbered().of_run(index);
         let offset = self.open.get(load as usize)?.schedule.intended(unit)?;
         let (operation, journey) = self.starts().of(self.entry_at(load, unit));
@@ -45,16 +56,21 @@ impl Plan {
         let entries = self.journeys.as_ref().map_or(self.spec.idempotent.len(), |paths| paths.entries());
         let mut found: Vec<Option<Arrival>> = vec![None; entries];
         let mut missing = entries;
-        let end = match self.is_open() {
-            true => self.schedules().map(|schedule| schedule.numbers_end()).max().unwrap_or(0),
-            false => u64::MAX,
+        let end = match self.recorded() {
+            Some(recorded) => recorded.count(),
+            None if self.is_open() => {
+                self.schedules().map(|schedule| schedule.numbers_end()).max().unwrap_or(0)
+            }
+            None => u64::MAX,
         };
         for index in 0..LOOKED_AT_MAX.min(end.saturating_mul(self.open.len().max(1) as u64)) {
             if missing == 0 {
                 break;
             }
             let entry = match self.spec.load {
-                LoadSpec::Closed { .. } => self.arrival(index).map(|arrival| arrival.operation),
+                LoadSpec::Closed { .. } | LoadSpec::RecordedUsers(_) => {
+                    self.arrival(index).map(|arrival| arrival.operation)
+                }
                 _ => Some(self.numbered().of_run(index)).map(|(load, unit)| self.entry_at(load, unit)),
             };
             let Some(first) = entry.and_then(|entry| found.get_mut(entry as usize)) else { continue };

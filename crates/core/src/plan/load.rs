@@ -3,6 +3,7 @@
 use super::RAMP_UP_WITHOUT_THINKING;
 use crate::rate::Rate;
 use crate::recorded::Recorded;
+use crate::recorded_users::RecordedUsers;
 use crate::schedule::{Phase, Process, recorded_phases};
 use crate::time::Nanos;
 
@@ -20,6 +21,8 @@ pub enum LoadSpec {
     Several(Vec<OpenPart>),
     /// Arrivals as they were recorded; the warm-up is the beginning of the record. The record says what they ask for, too.
     Recorded(Recorded),
+    /// The same by user: each request follows the answer to the one before it, after the recorded pause. A closed load.
+    RecordedUsers(RecordedUsers),
     /// A finite population.
     Closed {
         /// How many users.
@@ -67,6 +70,15 @@ impl OpenPart {
 }
 
 impl LoadSpec {
+    /// How many users a closed load has.
+    pub fn users(&self) -> Option<u32> {
+        match self {
+            LoadSpec::Closed { users, .. } => Some(*users),
+            LoadSpec::RecordedUsers(users) => Some(u32::try_from(users.users()).unwrap_or(u32::MAX)),
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => None,
+        }
+    }
+
     /// A finite population that begins spread over a think time: then as many are thinking at each moment as later.
     pub fn closed(users: u32, think: Nanos, duration: Nanos) -> LoadSpec {
         let ramp_up = if think > Nanos::ZERO { think } else { RAMP_UP_WITHOUT_THINKING };
@@ -81,7 +93,7 @@ impl LoadSpec {
             LoadSpec::Recorded(recorded) => {
                 vec![OpenPart::whole(recorded_phases(recorded), Process::Recorded)]
             }
-            LoadSpec::Closed { .. } => Vec::new(),
+            LoadSpec::Closed { .. } | LoadSpec::RecordedUsers(_) => Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, tog
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
 use crate::journey::{JourneyError, Paths, Starts};
-use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Travelling};
+use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Population, Travelling};
 use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
@@ -20,7 +20,10 @@ use crate::recorded::Recorded;
 use crate::schedule::{Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_closed_lengths, check_common, check_journeys, check_open, check_recorded, check_users};
+use check::{
+    check_closed_lengths, check_common, check_journeys, check_open, check_recorded, check_recorded_users,
+    check_users,
+};
 use placed::PlacedLoad;
 use std::sync::Arc;
 
@@ -38,6 +41,9 @@ pub const USERS_MAX: u32 = 1_000_000;
 
 /// Arrivals of all loads together that are drawn one by one at the most to count them by operation, in a second or two.
 const DRAWN_MAX: u64 = 1 << 28;
+
+/// Users of a recorded load at the most.
+pub const RECORDED_USERS_MAX: u64 = 1 << 24;
 
 /// Open loads of a run at the most.
 pub const LOADS_MAX: usize = 16;
@@ -115,6 +121,7 @@ impl Plan {
         match &spec.load {
             LoadSpec::Open { .. } | LoadSpec::Several(_) => check_open(&parts, &spec)?,
             LoadSpec::Recorded(recorded) => check_recorded(recorded, &spec)?,
+            LoadSpec::RecordedUsers(users) => check_recorded_users(users, &spec)?,
             LoadSpec::Closed { users, think, ramp_up, duration } => {
                 check_users(*users, *think, &spec)?;
                 check_closed_lengths(*ramp_up, *duration)?;
@@ -126,7 +133,10 @@ impl Plan {
             return Err(JourneyError::Closed.into());
         }
         let entries = journeys.as_ref().map_or(spec.idempotent.len(), |paths| paths.entries());
-        let asked = Asked::new(&spec.mix, entries, None, 0)?;
+        let asked = match &spec.load {
+            LoadSpec::RecordedUsers(users) => Asked::recorded(users.recorded(), entries),
+            _ => Asked::new(&spec.mix, entries, None, 0)?,
+        };
         if let Some(paths) = &journeys {
             check_journeys(&parts, paths, &spec)?;
         }
@@ -134,6 +144,7 @@ impl Plan {
         let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, PlanError>>()?;
         let load_length = match spec.load {
             LoadSpec::Closed { ramp_up, duration, .. } => ramp_up + spec.warmup + duration,
+            LoadSpec::RecordedUsers(ref users) => users.recorded().length(),
             _ => open.iter().map(|load| load.schedule.span()).max().unwrap_or_default(),
         };
         Ok(Plan { spec, open, asked, journeys, load_length })
@@ -166,6 +177,7 @@ impl Plan {
     pub fn recorded(&self) -> Option<&Recorded> {
         match &self.spec.load {
             LoadSpec::Recorded(recorded) => Some(recorded),
+            LoadSpec::RecordedUsers(users) => Some(users.recorded()),
             _ => None,
         }
     }
@@ -184,7 +196,10 @@ impl Plan {
     pub fn measured_from(&self) -> Nanos {
         match self.spec.load {
             LoadSpec::Closed { ramp_up, .. } => ramp_up + self.spec.warmup,
-            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => self.spec.warmup,
+            LoadSpec::Open { .. }
+            | LoadSpec::Several(_)
+            | LoadSpec::Recorded(_)
+            | LoadSpec::RecordedUsers(_) => self.spec.warmup,
         }
     }
 
@@ -229,7 +244,7 @@ impl Plan {
             (None, LoadSpec::Closed { users, .. }) => {
                 Place { sequence: key.unit, sequences: u64::from(*users), ordinal: u64::from(key.step) }
             }
-            // No load has this number.
+            // A request of recorded users stands in the record by its number; another load there is not.
             (None, _) => Place { sequence: 0, sequences: 1, ordinal: key.unit },
         }
     }
@@ -387,12 +402,16 @@ impl Plan {
 
     /// Worker `shard`'s users, if the load is closed.
     pub fn closed_load(&self, start: Instant, shard: u32) -> Option<Closed> {
-        let LoadSpec::Closed { users, think, ramp_up, .. } = self.spec.load else { return None };
+        let population = match &self.spec.load {
+            LoadSpec::Closed { users, think, ramp_up, .. } => {
+                Population::Alike { users: *users, think: *think, ramp_up: *ramp_up }
+            }
+            LoadSpec::RecordedUsers(users) => Population::Recorded(users.clone()),
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => return None,
+        };
         Some(Closed::new(ClosedShare {
             number: LoadNumber::ONLY,
-            users,
-            think,
-            ramp_up,
+            population,
             start,
             end: start + self.load_length,
             measured_from: start + self.measured_from(),

@@ -79,6 +79,8 @@ mod tests {
             left_out_by_method: BTreeMap::new(),
             left_out_by_path: 0,
             offsets_ns: vec![0],
+            by_user: None,
+            made_up_ids: None,
             operations: vec![then, RecordedAnswers::default()],
         });
         let rows = |room| {

@@ -87,7 +87,11 @@ pub(crate) fn watched(series: &WatchedSeries) -> Title {
         (Some(first), Some(last), _) => format!("{} to {}", value(first.1), value(last.1)),
         _ => "Nothing was seen of it".into(),
     };
-    title(format!("{}: {finding}", series.of.metric), "As the service says itself, all series together.")
+    let source = match series.of.is_local {
+        true => "As this machine says of the process, its cgroup or its files.",
+        false => "As the service says itself, all series together.",
+    };
+    title(format!("{}: {finding}", series.of.metric), source)
 }
 
 /// What the line is.

@@ -7,9 +7,22 @@ use super::picture::{Picture, half};
 use crate::facts;
 use unblink_artifact::document::{RunDocument, WatchedSeries};
 
-/// As many as may be watched.
-const STEMS: [&str; 8] =
-    ["watched-1", "watched-2", "watched-3", "watched-4", "watched-5", "watched-6", "watched-7", "watched-8"];
+/// As many as may be watched: metrics of a service, and five figures of a process and of files here.
+const STEMS: [&str; 13] = [
+    "watched-1",
+    "watched-2",
+    "watched-3",
+    "watched-4",
+    "watched-5",
+    "watched-6",
+    "watched-7",
+    "watched-8",
+    "watched-9",
+    "watched-10",
+    "watched-11",
+    "watched-12",
+    "watched-13",
+];
 /// A line is broken where samples are missing: between two that are further apart than so many usual distances.
 const GAP: f64 = 2.5;
 /// Values that differ by less than this factor are drawn close; others from zero on.

@@ -101,6 +101,7 @@ impl Watched {
         let plan = |metric: &Metric| WatchedMetric {
             metric: metric.selector.to_string(),
             per_second: metric.level.as_ref().is_some_and(Level::is_rate),
+            is_local: false,
         };
         self.metrics.iter().map(plan).collect()
     }

@@ -3,7 +3,7 @@
 use super::lane::{Lane, Start};
 use super::spec::{Late, Pacing, ToolSpec};
 use crate::arrival::Arrival;
-use crate::load::{Closed, ClosedShare, Load, LoadNumber};
+use crate::load::{self, Closed, ClosedShare, Load, LoadNumber};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -154,9 +154,11 @@ impl Population {
         let users = spec.workers.unwrap_or(1);
         let end = if spec.by_count { HOLD_LENGTH_MAX } else { plan.load_length() };
         let load = Closed::new(ClosedShare {
-            users,
-            think: Nanos::ZERO,
-            ramp_up: Nanos(USER_STAGGER.0 * u64::from(users)),
+            population: load::Population::Alike {
+                users,
+                think: Nanos::ZERO,
+                ramp_up: Nanos(USER_STAGGER.0 * u64::from(users)),
+            },
             start: zero,
             end: zero + end,
             measured_from: zero + plan.measured_from(),

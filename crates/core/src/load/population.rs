@@ -1,0 +1,218 @@
+//! Who the users of a closed load are: all alike, or those that were recorded.
+
+use crate::arrival::Key;
+use crate::mix::Place;
+use crate::recorded_users::RecordedUsers;
+use crate::share::Share;
+use crate::time::{Instant, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The users of a closed load, over all workers.
+#[derive(Clone, Debug)]
+pub enum Population {
+    /// All do the same.
+    Alike {
+        /// How many.
+        users: u32,
+        /// From the end of an answer to the next request.
+        think: Nanos,
+        /// Their first requests are spread evenly over this time, so that they don't march in step.
+        ramp_up: Nanos,
+    },
+    /// Each begins when it was recorded, and pauses as it was recorded.
+    Recorded(RecordedUsers),
+}
+
+/// A request that falls due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    pub(super) index: u64,
+    pub(super) key: Key,
+    pub(super) place: Place,
+}
+
+/// Those of one worker.
+#[derive(Clone, Debug)]
+pub(super) enum Users {
+    Alike(Alike),
+    Recorded(Returning),
+}
+
+impl Users {
+    pub(super) fn new(population: Population, share: Share, start: Instant) -> Users {
+        let (first, step) = (u64::from(share.first), u64::from(share.of));
+        match population {
+            Population::Alike { users, think, ramp_up } => {
+                let beginners = Beginners { next: first, step, users: u64::from(users), start, ramp_up };
+                let mine = users.div_ceil(share.of) as usize;
+                Users::Alike(Alike { beginners, thinking: VecDeque::with_capacity(mine), think })
+            }
+            Population::Recorded(users) => {
+                // Of those who come again, all may be this worker's.
+                let mine = users.users().div_ceil(step).min(u64::from(users.returning())) as usize;
+                let pausing = BinaryHeap::with_capacity(mine);
+                Users::Recorded(Returning { users, next: first, step, start, pausing })
+            }
+        }
+    }
+
+    /// How many there are at the most.
+    pub(super) fn most(&self) -> u64 {
+        match self {
+            Users::Alike(Alike { beginners: Beginners { users, step, .. }, .. }) => users.div_ceil(*step),
+            Users::Recorded(recorded) => recorded.users.users().div_ceil(recorded.step),
+        }
+    }
+
+    /// When the next request falls due, and whether it is the first of its user: of one time, that one comes first.
+    #[inline]
+    pub(super) fn next(&self) -> Option<(Instant, bool)> {
+        let (again, begins) = match self {
+            Users::Alike(alike) => {
+                (alike.thinking.front().map(|user| user.until), alike.beginners.next_start())
+            }
+            Users::Recorded(recorded) => {
+                (recorded.pausing.peek().map(|Reverse((until, _))| *until), recorded.next_start())
+            }
+        };
+        match (again, begins) {
+            (Some(until), Some(start)) if until < start => Some((until, false)),
+            (_, Some(start)) => Some((start, true)),
+            (Some(until), None) => Some((until, false)),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes that one.
+    pub(super) fn take(&mut self, begins: bool) -> Option<Coming> {
+        match self {
+            Users::Alike(alike) => alike.take(begins),
+            Users::Recorded(recorded) => recorded.take(begins),
+        }
+    }
+
+    /// The request with this key ended at `now`.
+    #[inline]
+    pub(super) fn ended(&mut self, key: Key, now: Instant) {
+        match self {
+            Users::Alike(alike) => alike.ended(key, now),
+            Users::Recorded(recorded) => recorded.ended(key, now),
+        }
+    }
+}
+
+/// Users who do the same.
+#[derive(Clone, Debug)]
+pub(super) struct Alike {
+    beginners: Beginners,
+    /// Who comes again and when, in order: all think for the same time, so that whoever ended first is first.
+    thinking: VecDeque<Thinking>,
+    think: Nanos,
+}
+
+/// A user between two requests.
+#[derive(Clone, Copy, Debug)]
+struct Thinking {
+    until: Instant,
+    user: u32,
+    /// The number of the next request.
+    step: u32,
+}
+
+/// The users of a worker who have not begun: those from `next` on, in steps.
+#[derive(Clone, Debug)]
+struct Beginners {
+    next: u64,
+    step: u64,
+    users: u64,
+    start: Instant,
+    ramp_up: Nanos,
+}
+
+impl Beginners {
+    /// User u of n begins at u/n of the ramp-up.
+    #[inline]
+    fn next_start(&self) -> Option<Instant> {
+        (self.next < self.users).then(|| {
+            let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
+            self.start + Nanos(share as u64)
+        })
+    }
+
+    /// The next one begins.
+    fn begin(&mut self) -> u64 {
+        let user = self.next;
+        self.next += self.step;
+        user
+    }
+}
+
+impl Alike {
+    fn take(&mut self, begins: bool) -> Option<Coming> {
+        let (user, step) = if begins {
+            (self.beginners.begin(), 0)
+        } else {
+            let next = self.thinking.pop_front()?;
+            (u64::from(next.user), next.step)
+        };
+        let sequences = self.beginners.users;
+        Some(Coming {
+            index: u64::from(step) * sequences + user,
+            key: Key { load: 0, unit: user, step },
+            place: Place { sequence: user, sequences: sequences.max(1), ordinal: u64::from(step) },
+        })
+    }
+
+    #[inline]
+    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) {
+        // Both fit: there are a million users at the most, and nobody asks four thousand million times.
+        self.thinking.push_back(Thinking {
+            until: now + self.think,
+            user: unit as u32,
+            step: step.wrapping_add(1),
+        });
+    }
+}
+
+/// Users who come again when they did.
+#[derive(Clone, Debug)]
+pub(super) struct Returning {
+    users: RecordedUsers,
+    /// Who begins next, and how many users of other workers lie between two of this one's.
+    next: u64,
+    step: u64,
+    start: Instant,
+    /// Until when somebody pauses, and the number of the arrival that follows.
+    pausing: BinaryHeap<Reverse<(Instant, u64)>>,
+}
+
+impl Returning {
+    #[inline]
+    fn next_start(&self) -> Option<Instant> {
+        (self.next < self.users.users())
+            .then(|| self.users.recorded().at(self.users.begin(self.next)))
+            .flatten()
+            .map(|at| self.start + at)
+    }
+
+    fn take(&mut self, begins: bool) -> Option<Coming> {
+        let k = if begins {
+            let user = self.next;
+            self.next += self.step;
+            self.users.begin(user)
+        } else {
+            self.pausing.pop()?.0.1
+        };
+        let place = Place { sequence: 0, sequences: 1, ordinal: k };
+        Some(Coming { index: k, key: Key::single(k), place })
+    }
+
+    #[inline]
+    fn ended(&mut self, key: Key, now: Instant) {
+        let link = self.users.link(key.unit);
+        if link.next > 0 {
+            self.pausing.push(Reverse((now + link.pause, link.next)));
+        }
+    }
+}
