@@ -32,6 +32,7 @@ fn sample(field: &Field) -> String {
         "settle" | "measure" | "measure-max" | "rest" | "within" => "5s",
         "max-body-size" => "1k",
         "arrivals" => "poisson",
+        "path-template" => "/items/{id} = /items/1",
         "retry-on" => "500",
         "retry-budget" => "20%",
         "service" => "cart=1ms",
