@@ -10,9 +10,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;
 
+const USAGE: &str = "\
+unblink mirror [OPTIONS] --listen <ADDRESS:PORT>
+                      --baseline <URL> --candidate <URL>";
+
 const HELP: &str = "\
 EXAMPLES
-  unblink mirror --listen 127.0.0.1:9000 --baseline http://old --candidate http://new
+  unblink mirror --listen 127.0.0.1:9000 \\
+      --baseline http://old --candidate http://new
   unblink mirror --listen 127.0.0.1:9000 --baseline http://old --candidate http://new --noise http://old2 --for 10m
 
   In nginx: mirror /copy; and location = /copy { internal; proxy_pass http://127.0.0.1:9000$request_uri; }
@@ -24,7 +29,7 @@ EXIT STATUS
 /// Take the copies of real requests that a proxy mirrors, answer each at once, and send it to a baseline and a candidate.
 /// The baseline is a second instance of the old version, never production. See docs/mirror.md.
 #[derive(Args, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, override_usage = USAGE)]
 pub(crate) struct MirrorArgs {
     /// Where the proxy sends its copies: an address of this machine, unless --listen-anywhere
     #[arg(long, value_name = "ADDRESS:PORT")]

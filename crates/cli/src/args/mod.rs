@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Trace(recorded::TraceCommand),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
-    /// Send the requests that a proxy mirrors to a baseline and a candidate, and compare
+    /// Send what a proxy mirrors to a baseline and a candidate
     Mirror(Box<mirror::MirrorArgs>),
     /// Run the stages of a plan, and report them as one
     Signoff(Box<signoff::SignoffArgs>),

@@ -354,7 +354,9 @@ pub(crate) fn with_last_behind(command: Command) -> Command {
 /// The first of the examples, with the lines on which it goes on.
 fn example(help: &str) -> Option<&str> {
     let examples = help.split_once("EXAMPLES\n")?.1;
-    examples.lines().next()
+    let lines = 1 + examples.lines().position(|line| !line.ends_with('\\'))?;
+    let length: usize = examples.split_inclusive('\n').take(lines).map(str::len).sum();
+    Some(examples[..length].trim_end())
 }
 
 #[cfg(test)]

@@ -79,6 +79,6 @@ fn load_ends_before_it_must() {
     let terms = Terms { rate_cap: None, ends: Some((in_an_hour, "the policy p".into())) };
     assert!(terms.check_end(Nanos::from_secs(3000)).is_ok());
     let said = terms.check_end(Nanos::from_secs(4000)).expect_err("too long").to_string();
-    assert!(said.contains("the policy p") && said.contains("-d"), "{said}");
+    assert!(said.contains("the policy p") && said.contains("make it shorter"), "{said}");
     assert!(Terms::default().check_end(Nanos(u64::MAX)).is_ok());
 }

@@ -298,7 +298,7 @@ mod tests {
             account.compared + account.left_out() + account.skipped.values().sum::<u64>()
         );
         assert_eq!((account.compared, account.left_out()), (2, 8));
-        assert_eq!((book.fails, book.failed), ((1, 3), 8));
+        assert_eq!((book.fails, book.failed), ((1, 3), 9));
         let bodies = book.bodies().expect("there is a twin");
         assert_eq!((bodies.compared, bodies.candidate_differs, bodies.noise_differs), (1, 1, 0));
         let told = book.operations();

@@ -34,6 +34,10 @@ impl Lab {
         self.child.wait().expect("it ends");
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
     /// The port that it was given.
     pub(crate) fn port(&self) -> &str {
         self.url.trim_end_matches('/').rsplit(':').next().expect("a port")

@@ -126,16 +126,20 @@ impl Started {
 
     /// Waits for its end, and says how much memory it has had at once, in bytes.
     pub(crate) fn memory_peak(&mut self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let mut kib = 0;
+        let mut peak = 0;
         while self.is_running() {
-            let status = std::fs::read_to_string(&path).unwrap_or_default();
-            let peak =
-                status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-            kib = peak.and_then(|peak| peak.parse().ok()).unwrap_or(kib);
+            peak = self.memory_so_far().max(peak);
             std::thread::sleep(Duration::from_millis(5));
         }
-        kib << 10
+        peak
+    }
+
+    /// How much memory it has had at once until now, in bytes; 0 if it has ended.
+    pub(crate) fn memory_so_far(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak.and_then(|peak| peak.parse::<u64>().ok()).unwrap_or(0) << 10
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
