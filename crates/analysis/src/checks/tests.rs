@@ -42,8 +42,7 @@ impl World {
             bank.track_mut(Series::GeneratorLate).record(Nanos::from_micros(5));
         }
         bank.counters.measured = Outcomes { due: N, sent: N, ok: N, ..Outcomes::default() };
-        bank.counters.origins[0].attempted = 10;
-        bank.counters.origins[0].opened = 10;
+        (bank.counters.origins[0].attempted, bank.counters.origins[0].opened) = (10, 10);
         bank.counters.lag.generator_ns = N * 5_000;
         bank.counters.own.total = Nanos::from_secs(SECONDS);
         let rows = (0..SECONDS).map(|i| Row {
