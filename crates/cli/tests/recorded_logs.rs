@@ -161,7 +161,7 @@ fn what_apache_logs_is_imported_and_replayed_as_it_was() {
     let now: Vec<(u64, String)> = logged(&both).split_off(200);
     let asked = |all: &[(u64, String)]| all.iter().map(|(_, asked)| asked.clone()).collect::<Vec<_>>();
     assert_eq!(asked(&now), asked(&then));
-    assert_eq!(run.at("/plan/replay/operations/0/requests"), &(200 - heads).into());
+    assert_eq!(run.at("/plan/replay/operations/0/requests"), &Value::from(200 - heads));
     // None is early, and most are where they were: a busy machine delays some.
     let later: Vec<i64> =
         now.iter().zip(&then).map(|((now, _), (then, _))| now.abs_diff(*then) as i64).collect();
