@@ -2,6 +2,7 @@
 
 use super::AUTO_CONNECTIONS_MAX;
 use super::words::{Word, split};
+use crate::args::load::LoadArgs;
 use crate::errors::refuse;
 use crate::value;
 use anyhow::{Result, bail};
@@ -280,6 +281,18 @@ pub(super) fn describe_tool(tool: &ToolSpec, plan: &mut RunPlan, loads: &mut [Lo
         plan.summary =
             format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), plan.summary);
     }
+}
+
+/// The interval in which each connection of `tool` should send.
+pub(super) fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
+    let (Some(value::Shape::Hold(rate)), Some(workers)) = (&args.rate, tool.workers) else {
+        refuse!(
+            ["client", "rate"],
+            "--client: correct=expected-interval goes by the interval in which each connection should send, which \
+             takes one constant rate and a number of connections; or give it: correct=expected-interval:10ms"
+        );
+    };
+    Ok(rate.time_of(u64::from(workers)))
 }
 
 #[cfg(test)]

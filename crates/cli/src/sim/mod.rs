@@ -35,7 +35,7 @@ use unblink_core::load::Load;
 use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
-use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
+use unblink_core::sim::{ClientSpec, Correct, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::http2;
 use words::one_space;
@@ -266,7 +266,7 @@ impl Described {
         if let ClientSpec::Tool(tool) = &mut spec {
             tool.by_count = args.requests.is_some() && args.duration.is_none();
             if by_planned_interval {
-                tool.correct = Correct::ExpectedInterval(planned_interval(tool, args)?);
+                tool.correct = Correct::ExpectedInterval(client::planned_interval(tool, args)?);
             }
             if plan.measured_from() + tool.discard >= plan.load_length() {
                 refuse!(
@@ -437,15 +437,4 @@ fn room(args: &SimArgs) -> Result<Room> {
     }
     let places = args.streams.unwrap_or(http2::STREAMS);
     Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
-}
-
-fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
-    let (Some(Shape::Hold(rate)), Some(workers)) = (&args.rate, tool.workers) else {
-        refuse!(
-            ["client", "rate"],
-            "--client: correct=expected-interval goes by the interval in which each connection should send, which \
-             takes one constant rate and a number of connections; or give it: correct=expected-interval:10ms"
-        );
-    };
-    Ok(rate.time_of(u64::from(workers)))
 }
