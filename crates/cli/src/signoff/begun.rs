@@ -28,10 +28,10 @@ pub(super) fn open(args: &SignoffArgs, stages: &Stages) -> Result<(Folder, Signo
     Ok((folder, document))
 }
 
-/// Nothing was done, so nothing is to be found: the document goes, and its folder unless it `was_there` or holds something else.
-pub(super) fn undo(folder: &Path, was_there: bool) {
+/// Nothing was done, so nothing is to be found: the document goes, and its folder unless it `stays` or holds something else.
+pub(super) fn undo(folder: &Path, stays: bool) {
     let is_alone = std::fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
-    if is_alone && std::fs::remove_file(folder.join(FILE)).is_ok() && !was_there {
+    if is_alone && std::fs::remove_file(folder.join(FILE)).is_ok() && !stays {
         let _ = std::fs::remove_dir(folder);
     }
 }

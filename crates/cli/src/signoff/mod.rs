@@ -28,7 +28,8 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
-    let was_there = args.output.as_ref().is_some_and(|folder| folder.exists());
+    // A folder of our own naming goes by itself, with its parent, once it is empty.
+    let stays = args.output.as_ref().is_none_or(|folder| folder.exists());
     let (folder, mut document) = begun::open(args, &stages)?;
     let interruptions = signals::listen()?;
     interruptions.defer();
@@ -37,7 +38,7 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     // What could not even be begun is no result: the folder goes, or stays as it was.
     if let Err(error) = ran {
         if args.resume.is_none() {
-            begun::undo(&folder, was_there);
+            begun::undo(&folder, stays);
         }
         return Err(error);
     }
