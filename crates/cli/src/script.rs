@@ -1,5 +1,6 @@
 //! `--script`: wrk's scripts in Lua, read and opened before a run, and told of its figures after it.
 
+use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::script::ScriptArgs;
 use crate::errors::{refuse, refused};
@@ -103,9 +104,9 @@ impl Source<'_> {
         &self,
         target: &Target,
         workers: u32,
-        seed: u64,
         guard: &Arc<Guard>,
         terms: &Terms,
+        load: &LoadArgs,
     ) -> Result<Arc<Script>> {
         let args: Vec<String> = self.args.script_arg.iter().chain(&self.args.script_args).cloned().collect();
         let wrong = |why: String| refused(&["script"], format!("--script: {}", without(&args, why)));
@@ -129,13 +130,20 @@ impl Source<'_> {
             headers: &headers,
             body: self.request.parts.body.as_deref(),
             args: &args,
+            is_closed: load.closed.is_some(),
             workers,
-            seed,
+            seed: load.seed,
             addresses: &addresses,
             net: Arc::new(System(guard.clone())),
             pulse,
         });
         let script = script.map_err(|error| wrong(error.to_string()))?;
+        if script.delays() && load.think.is_some() {
+            refuse!(
+                ["think", "script"],
+                "--think and the script's delay() both say for how long users pause: leave one of them out"
+            );
+        }
         for first in script.first() {
             let what = if script.is_fixed() { "its request" } else { "what request() returns" };
             Whole::read(first).map_err(|why| wrong(format!("{}: {what} can't be sent: {why}", self.name)))?;
@@ -172,6 +180,7 @@ fn has_port(url: &str) -> bool {
 
 /// What the report says of the requests that a script makes.
 pub(crate) fn describe(script: &Script) -> ValuePlan {
+    let paused = if script.delays() { "; users pause for delay() milliseconds" } else { "" };
     let law = match (script.is_fixed(), script.hears()) {
         (true, false) => "has no request(): every request of a worker is the same",
         (true, true) => {
@@ -183,7 +192,7 @@ pub(crate) fn describe(script: &Script) -> ValuePlan {
              else"
         }
     };
-    ValuePlan { name: unblink_artifact::harmless::replaced(script.name()), law: law.to_string() }
+    ValuePlan { name: unblink_artifact::harmless::replaced(script.name()), law: format!("{law}{paused}") }
 }
 
 /// After a run: says what failed, and calls `done`. What that throws changes no result.

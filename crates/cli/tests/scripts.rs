@@ -64,6 +64,23 @@ fn a_script_makes_every_request() {
 }
 
 #[test]
+fn users_who_wait_pause_as_long_as_the_script_says() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("s.lua", "function delay() return 50 end");
+    let url = server.url();
+    let closed = [&url, "--closed", "2", "-d", "1s", "--script", "s.lua", "--no-preflight"];
+    let run = place.measure(&closed);
+    run.assert_all("ok");
+    // 20 pauses of 50 ms, and the request before the first of them.
+    let sent = server.seen().len();
+    assert!((4..=42).contains(&sent), "{sent}");
+    let law = run.document["plan"]["values"][0]["law"].as_str().expect("a law");
+    assert!(law.contains("delay()"), "{law}");
+    place.call(&[&["run"], &closed[..], &["--think", "5ms"]].concat()).refused(&["--think", "delay()"]);
+    place.call(&[&["run"], &args(&url, &[])[..]].concat()).refused(&["delay()", "--closed"]);
+}
+
+#[test]
 fn answers_change_what_is_asked() {
     let server = Hostile::start(|seen| {
         match (seen.target.as_str(), seen.header("x-token")) {

@@ -211,6 +211,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             recorder.set_streams(self.job.expects.streams());
         }
         self.dispatch.start(load(start));
+        self.pause_ahead();
         self.pacer.begin();
         let mut now = self.pacer.watch().now();
         while now < start && !self.controls.is_aborted() {

@@ -87,8 +87,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let trace_seed = lets::unique();
     let values = requests.values(&plan, args.load.seed)?.map(|values| values.tracing(trace_seed));
-    let script =
-        source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed, &guard, &terms));
+    let script = source.map(|source| source.open(&targets[0], plan.threads(), &guard, &terms, &args.load));
     let script = script.transpose()?;
     let expects = match script.as_ref().is_some_and(|script| script.hears()) {
         true => requests.expects().hearing_all(),

@@ -46,6 +46,7 @@ use crate::time::{Instant, Nanos};
 use again::Retrying;
 use landing::Flights;
 use lane::Lane;
+use std::collections::VecDeque;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;
@@ -127,6 +128,11 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &mut self.load {
             load.stop(at);
         }
+    }
+
+    /// Pauses that users take from here on ([`Load::pauses`]).
+    pub fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
+        self.load.as_mut()?.pauses()
     }
 
     /// Every arrival has ended: nothing is left to do.

@@ -8,7 +8,7 @@ use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
 use crate::share::Share;
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Room for users who are ready is made for so many at the most before the start.
@@ -137,6 +137,10 @@ impl Load for Closed {
     fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
         self.users.ended(arrival.key, now);
+    }
+
+    fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
+        self.users.pauses()
     }
 
     fn stop(&mut self, at: Instant) {

@@ -16,7 +16,8 @@ pub use several::Open;
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
+use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
 /// A source of arrivals for one worker. `now` never goes back.
@@ -51,6 +52,12 @@ pub trait Load {
     /// An arrival that was popped was sent on by its answer, as it may be: `operation` asks there.
     fn redirected(&mut self, arrival: &Arrival, _operation: u32, now: Instant, rec: &mut Recorder) {
         self.ended(arrival, Outcome::Ok, now, rec);
+    }
+    /// From here on each user takes the first of these pauses before its next request, in the place of the think time that all have;
+    /// where none is left, the one before again. No pauses of a load without such users. Filled up to its capacity, it lasts
+    /// until all of them have had an answer.
+    fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
+        None
     }
     /// Nothing falls due at `at` or later any more.
     fn stop(&mut self, at: Instant);

@@ -8,6 +8,9 @@ use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// Pauses that are handed over ahead at the most.
+const PAUSES_MAX: usize = 4_096;
+
 /// The users of a closed load, over all workers.
 #[derive(Clone, Debug)]
 pub enum Population {
@@ -36,6 +39,7 @@ pub(super) struct Coming {
 #[derive(Clone, Debug)]
 pub(super) enum Users {
     Alike(Alike),
+    Paused(Paused),
     Recorded(Returning),
 }
 
@@ -57,9 +61,24 @@ impl Users {
         }
     }
 
+    /// Pauses of users who do the same but for these.
+    pub(super) fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
+        if let Users::Alike(Alike { beginners, thinking, think }) = self {
+            let (mine, beginners) = (thinking.capacity(), beginners.clone());
+            let pauses = VecDeque::with_capacity(mine.min(PAUSES_MAX));
+            let pausing = BinaryHeap::with_capacity(mine);
+            *self = Users::Paused(Paused { beginners, pausing, pauses, last: *think });
+        }
+        match self {
+            Users::Paused(paused) => Some(&mut paused.pauses),
+            Users::Alike(_) | Users::Recorded(_) => None,
+        }
+    }
+
     /// How many there are at the most.
     pub(super) fn most(&self) -> u64 {
         match self {
+            Users::Paused(Paused { beginners: Beginners { users, step, .. }, .. }) => users.div_ceil(*step),
             Users::Alike(Alike { beginners: Beginners { users, step, .. }, .. }) => users.div_ceil(*step),
             Users::Recorded(recorded) => recorded.users.users().div_ceil(recorded.step),
         }
@@ -71,6 +90,9 @@ impl Users {
         let (again, begins) = match self {
             Users::Alike(alike) => {
                 (alike.thinking.front().map(|user| user.until), alike.beginners.next_start())
+            }
+            Users::Paused(paused) => {
+                (paused.pausing.peek().map(|Reverse((until, ..))| *until), paused.beginners.next_start())
             }
             Users::Recorded(recorded) => {
                 (recorded.pausing.peek().map(|Reverse((until, _))| *until), recorded.next_start())
@@ -88,6 +110,7 @@ impl Users {
     pub(super) fn take(&mut self, begins: bool) -> Option<Coming> {
         match self {
             Users::Alike(alike) => alike.take(begins),
+            Users::Paused(paused) => paused.take(begins),
             Users::Recorded(recorded) => recorded.take(begins),
         }
     }
@@ -97,6 +120,7 @@ impl Users {
     pub(super) fn ended(&mut self, key: Key, now: Instant) {
         match self {
             Users::Alike(alike) => alike.ended(key, now),
+            Users::Paused(paused) => paused.ended(key, now),
             Users::Recorded(recorded) => recorded.ended(key, now),
         }
     }
@@ -146,6 +170,14 @@ impl Beginners {
         self.next += self.step;
         user
     }
+
+    fn coming(&self, user: u64, step: u32) -> Coming {
+        Coming {
+            index: u64::from(step) * self.users + user,
+            key: Key { load: 0, unit: user, step },
+            place: Place { sequence: user, sequences: self.users.max(1), ordinal: u64::from(step) },
+        }
+    }
 }
 
 impl Alike {
@@ -156,12 +188,7 @@ impl Alike {
             let next = self.thinking.pop_front()?;
             (u64::from(next.user), next.step)
         };
-        let sequences = self.beginners.users;
-        Some(Coming {
-            index: u64::from(step) * sequences + user,
-            key: Key { load: 0, unit: user, step },
-            place: Place { sequence: user, sequences: sequences.max(1), ordinal: u64::from(step) },
-        })
+        Some(self.beginners.coming(user, step))
     }
 
     #[inline]
@@ -172,6 +199,35 @@ impl Alike {
             user: unit as u32,
             step: step.wrapping_add(1),
         });
+    }
+}
+
+/// Users who do the same, each after a pause of its own that whoever drives the load hands over.
+#[derive(Clone, Debug)]
+pub(super) struct Paused {
+    beginners: Beginners,
+    /// Until when somebody pauses, who, and the number of the next request.
+    pausing: BinaryHeap<Reverse<(Instant, u32, u32)>>,
+    pauses: VecDeque<Nanos>,
+    /// The one that was taken last.
+    last: Nanos,
+}
+
+impl Paused {
+    fn take(&mut self, begins: bool) -> Option<Coming> {
+        let (user, step) = if begins {
+            (self.beginners.begin(), 0)
+        } else {
+            let Reverse((_, user, step)) = self.pausing.pop()?;
+            (u64::from(user), step)
+        };
+        Some(self.beginners.coming(user, step))
+    }
+
+    #[inline]
+    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) {
+        self.last = self.pauses.pop_front().unwrap_or(self.last);
+        self.pausing.push(Reverse((now + self.last, unit as u32, step.wrapping_add(1))));
     }
 }
 

@@ -51,6 +51,7 @@ pub(super) struct Scripted {
     ahead_max: usize,
     /// Buffers that are used again.
     spare: Vec<Text>,
+    delays: bool,
 }
 
 impl Scripted {
@@ -65,8 +66,15 @@ impl Scripted {
         };
         let acting = script.take(worker)?;
         let (ready, spare) = (VecDeque::with_capacity(ahead_max), Vec::with_capacity(ahead_max + 1));
-        let mut scripted =
-            Scripted { acting, is_fixed: script.is_fixed(), fixed: None, ready, ahead_max, spare };
+        let mut scripted = Scripted {
+            acting,
+            is_fixed: script.is_fixed(),
+            fixed: None,
+            ready,
+            ahead_max,
+            spare,
+            delays: script.delays(),
+        };
         if scripted.is_fixed {
             scripted.fixed = Some(scripted.render());
         }
@@ -112,9 +120,23 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.heed_script();
     }
 
+    /// As many pauses as users may take before the script is asked again.
+    pub(super) fn pause_ahead(&mut self) {
+        let Some(script) = self.script.as_mut().filter(|script| script.delays) else { return };
+        let Some(pauses) = self.dispatch.pauses() else { return };
+        while pauses.len() < pauses.capacity() {
+            let Some(pause) = script.acting.delay() else { return };
+            pauses.push_back(pause);
+        }
+    }
+
     /// Renders requests while there is time until `wake`.
     #[inline]
     pub(super) fn render_ahead(&mut self, wake: Instant) {
+        if self.script.is_none() {
+            return;
+        }
+        self.pause_ahead();
         let Some(script) = &mut self.script else { return };
         for _ in 0..AHEAD_PER_TURN {
             if script.ready.len() >= script.ahead_max || self.pacer.watch().now() + SOON >= wake {

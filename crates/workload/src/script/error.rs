@@ -8,10 +8,10 @@ pub enum ScriptError {
     /// Lua's own words, with file and line.
     #[error("{0}")]
     Lua(String),
-    /// It has a function that only a tool whose load waits for answers can call.
+    /// It has a function that only a load that waits for answers can call.
     #[error(
-        "{name} has a function delay(), which says when the next request is sent: here the load says it (-R and --arrivals, \
-         or --closed with --think); take the function out"
+        "{name} has a function delay(), which says when the next request is sent: in an open load the schedule says it (-R and \
+         --arrivals), and nothing may move it; take the function out, or let users wait for their answers, as wrk does (--closed)"
     )]
     Delay {
         /// The script.

@@ -23,6 +23,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use thread::Thread;
+use unblink_core::time::Nanos;
+
+/// A day.
+const DELAY_MS_MAX: f64 = 86_400_000.0;
 
 /// What scripts may ask of the network, before the run.
 pub trait Net: Send + Sync {
@@ -62,6 +66,8 @@ pub struct Opening<'a> {
     pub body: Option<&'a [u8]>,
     /// For `init`.
     pub args: &'a [String],
+    /// The load is one of users who wait for their answers: only there can `delay` say when the next request is sent.
+    pub is_closed: bool,
     /// States beside the one that belongs to no worker.
     pub workers: u32,
     /// Of the run.
@@ -107,6 +113,7 @@ pub struct Script {
     first: Vec<Vec<u8>>,
     is_fixed: bool,
     hears: bool,
+    delays: bool,
     shared: Arc<Shared>,
     pulse: Arc<Pulse>,
 }
@@ -138,6 +145,7 @@ impl Script {
             first: Vec::new(),
             is_fixed: true,
             hears: false,
+            delays: false,
             shared,
             pulse: opening.pulse.clone(),
         };
@@ -172,15 +180,16 @@ impl Script {
             self.main.function("setup")?.call::<()>(self.main.hand(thread())?)?;
             state.function("init")?.call::<()>((state.hand(thread())?, args))?;
             let has = [state.has("request")?, state.has("response")?, state.has("delay")?];
-            Ok((has, state.function("request")?, state.function("response")?))
+            let delay = has[2].then(|| state.function("delay")).transpose()?;
+            Ok((has, state.function("request")?, state.function("response")?, delay))
         };
-        let ([requests, responds, delays], request, response) = begun().map_err(lua_error)?;
-        if delays {
+        let ([requests, responds, delays], request, response, delay) = begun().map_err(lua_error)?;
+        if delays && !opening.is_closed {
             return Err(ScriptError::Delay { name: self.name.clone() });
         }
         let (shared, pulse) = (self.shared.clone(), self.pulse.clone());
         let (lua, number) = (state.lua.clone(), worker as usize);
-        let mut acting = Acting { lua, request, response, first: None, shared, pulse, number };
+        let mut acting = Acting { lua, request, response, delay, first: None, shared, pulse, number };
         let mut first = Vec::new();
         // The call enters by itself.
         drop(inside);
@@ -189,6 +198,7 @@ impl Script {
         self.first.push(first);
         self.is_fixed &= !requests;
         self.hears |= responds;
+        self.delays |= delays;
         let own = address.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.addresses.push(own);
         self._states.push(state.lua);
@@ -214,6 +224,11 @@ impl Script {
     /// It is told of answers.
     pub fn hears(&self) -> bool {
         self.hears
+    }
+
+    /// It says for how long users pause.
+    pub fn delays(&self) -> bool {
+        self.delays
     }
 
     /// Where the connections of a worker go, if the script has said so.
@@ -259,11 +274,20 @@ impl Script {
     }
 }
 
+/// Whole milliseconds, as wrk has them.
+fn pause(ms: f64) -> Result<Nanos, String> {
+    match (0.0..=DELAY_MS_MAX).contains(&ms) {
+        true => Ok(Nanos::from_millis(ms as u64)),
+        false => Err(format!("delay() must return milliseconds from 0 to a day: it returned {ms}")),
+    }
+}
+
 /// What a worker calls while the load goes on.
 pub struct Acting {
     lua: Lua,
     request: Function,
     response: Function,
+    delay: Option<Function>,
     /// Rendered already.
     first: Option<Vec<u8>>,
     shared: Arc<Shared>,
@@ -312,6 +336,24 @@ impl Acting {
         };
         let called = call().map_err(|error| words(&error));
         self.note(called)
+    }
+
+    /// For how long a user pauses before its next request; nothing of a script that has no `delay`. One that fails says no pause.
+    pub fn delay(&mut self) -> Option<Nanos> {
+        let delay = self.delay.as_ref()?;
+        let _inside = self.pulse.enter(self.number);
+        let called = match delay.call::<Value>(()) {
+            Ok(Value::Integer(ms)) => pause(ms as f64),
+            Ok(Value::Number(ms)) => pause(ms),
+            Ok(other) => {
+                Err(format!("delay() must return milliseconds: it returned a {}", other.type_name()))
+            }
+            Err(error) => Err(words(&error)),
+        };
+        Some(called.unwrap_or_else(|why| {
+            self.shared.fail(why);
+            Nanos::ZERO
+        }))
     }
 
     /// What the script has given can't be sent.

@@ -221,6 +221,10 @@ function call.response(status, head, body)
    end
 end
 
+function call.delay()
+   return delay()
+end
+
 -- In the state that has no worker.
 function call.done(summary, latency, requests)
    if type(done) == "function" then

@@ -32,6 +32,7 @@ fn opened(source: &str, change: impl FnOnce(&mut Opening<'_>)) -> Result<Script,
         headers: &headers,
         body: None,
         args: &args,
+        is_closed: false,
         workers: 2,
         seed: 1,
         addresses: &addresses,
@@ -277,6 +278,21 @@ fn what_is_wrong_is_said_with_its_line() {
         assert!(error.contains(expected), "{source}: {error}");
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn users_who_wait_pause_as_the_script_says() {
+    let closed = |source: &str| opened(source, |opening| opening.is_closed = true).unwrap();
+    let script =
+        closed("local n = 0 function delay() n = n + 1 return ({ 10, 2.9, 0, -1, 'x', nil })[n] end");
+    assert!(script.delays());
+    let mut acting = script.take(0).unwrap();
+    let pauses: Vec<_> = (0..5).map(|_| acting.delay().map(|pause| pause.0)).collect();
+    assert_eq!(pauses, [10_000_000, 2_000_000, 0, 0, 0].map(Some));
+    let (failures, first) = script.failures().expect("two of them");
+    assert!(failures == 2 && first.contains("it returned -1"), "{failures} {first}");
+    let script = closed("x = 1");
+    assert!(!script.delays() && script.take(0).unwrap().delay().is_none());
 }
 
 #[test]
