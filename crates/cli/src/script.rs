@@ -146,7 +146,7 @@ impl Source<'_> {
         }
         for first in script.first() {
             let what = if script.is_fixed() { "its request" } else { "what request() returns" };
-            Whole::read(first).map_err(|why| wrong(format!("{}: {what} can't be sent: {why}", self.name)))?;
+            Whole::all(first).map_err(|why| wrong(format!("{}: {what} can't be sent: {why}", self.name)))?;
         }
         for address in (0..workers).filter_map(|worker| script.address(worker as usize)) {
             check_address(address, guard, terms).map_err(|why| wrong(format!("{}: {why}", self.name)))?;

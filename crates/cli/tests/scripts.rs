@@ -81,6 +81,31 @@ fn users_who_wait_pause_as_long_as_the_script_says() {
 }
 
 #[test]
+fn several_requests_at_once_are_an_arrival_each() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "function init(args)
+            local r = {}
+            r[1] = wrk.format(nil, '/?foo')
+            r[2] = wrk.format('POST', '/?bar', nil, 'a=1')
+            r[3] = wrk.format(nil, '/?baz')
+            req = table.concat(r)
+         end
+         function request() return req end",
+    );
+    let run = place.measure(&[&args(&server.url(), &["-t", "2", "-c", "2"])[..]].concat());
+    run.assert_all("ok");
+    let count = |target: &str| server.seen().iter().filter(|one| one.target == target).count();
+    let [foo, bar, baz] = ["/?foo", "/?bar", "/?baz"].map(count);
+    assert_eq!(foo + bar + baz, 200);
+    // Each thread ends somewhere among its three.
+    assert!(foo >= bar && bar >= baz && foo - baz <= 2, "{foo} {bar} {baz}");
+    let tried = place.call(&["try", &server.url(), "--script", "s.lua"]);
+    assert!(tried.code() == Some(0) && tried.stdout.contains("/?foo"), "{tried:?}");
+}
+
+#[test]
 fn answers_change_what_is_asked() {
     let server = Hostile::start(|seen| {
         match (seen.target.as_str(), seen.header("x-token")) {
@@ -180,7 +205,7 @@ fn what_is_wrong_is_said_before_anything_is_sent() {
     refused("wrk.body = = 1", &[], "s.lua:1: unexpected symbol near '='");
     refused("function init() x.y = 1 end", &[], "s.lua:1: attempt to index global 'x'");
     refused("function delay() return 5 end", &[], "delay()");
-    refused("function request() return wrk.format() .. wrk.format() end", &[], "pipelining");
+    refused("function request() return wrk.format() .. 'a=1' end", &[], "needs its Content-Length");
     refused("wrk.method = 'CONNECT'", &[], "CONNECT");
     refused("x = 1", &["--http", "2"], "makes requests of HTTP/1.1");
     refused("x = 1", &["--let", "i=uniform(5)"], "no request uses it");

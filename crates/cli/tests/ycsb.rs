@@ -157,7 +157,8 @@ fn a_run_needs_its_records() {
 #[test]
 fn a_record_that_is_gone_is_not_found() {
     let redis = Redis::start(&[]);
-    assert_eq!(fill(&redis.url(), &["--set", "recordcount=50"]).code(), Some(0));
+    let said = fill(&redis.url(), &["--set", "recordcount=50"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
     // The index still counts it.
     redis.ask("DEL user6284781860667377211\r\n", ":1\r\n");
     let run = run(&redis.url(), "c", &["--no-preflight", "--set", "requestdistribution=sequential"]);

@@ -60,7 +60,9 @@ pub(crate) struct Ready<'a>(&'a [u8]);
 impl<'a> Ready<'a> {
     /// The first request of `script`, if there is one.
     pub(crate) fn first(script: Option<&'a Script>) -> Ready<'a> {
-        Ready(script.and_then(|script| script.first().first()).map_or(&[], Vec::as_slice))
+        let all = script.and_then(|script| script.first().first()).map_or(&[][..], Vec::as_slice);
+        // Others may follow it.
+        Ready(Whole::first(all).map_or(all, |(_, length)| &all[..length]))
     }
 }
 

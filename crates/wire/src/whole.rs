@@ -36,10 +36,7 @@ pub enum NotWhole {
         found: u64,
     },
     /// Something follows the request.
-    #[error(
-        "{beyond} bytes follow the request: several requests at once (pipelining) are not one arrival, and a body needs \
-         its Content-Length"
-    )]
+    #[error("{beyond} bytes follow the request: a body needs its Content-Length")]
     Beyond {
         /// Bytes behind its end.
         beyond: u64,
@@ -61,6 +58,34 @@ impl Whole {
     /// # Errors
     /// [`NotWhole`] if the bytes are not exactly one.
     pub fn read(bytes: &[u8]) -> Result<Whole, NotWhole> {
+        match Whole::first(bytes)? {
+            (whole, length) if length == bytes.len() => Ok(whole),
+            (_, length) => Err(NotWhole::Beyond { beyond: (bytes.len() - length) as u64 }),
+        }
+    }
+
+    /// Requests that follow each other: what is known of each, and its length. What follows the first one and is no request counts as
+    /// a body that was not announced.
+    ///
+    /// # Errors
+    /// [`NotWhole`] if the bytes are not requests throughout.
+    pub fn all(bytes: &[u8]) -> Result<Vec<(Whole, usize)>, NotWhole> {
+        let mut all = vec![Whole::first(bytes)?];
+        let mut at = all[0].1;
+        while at < bytes.len() {
+            let beyond = NotWhole::Beyond { beyond: (bytes.len() - at) as u64 };
+            let next = Whole::first(&bytes[at..]).map_err(|_| beyond)?;
+            at += next.1;
+            all.push(next);
+        }
+        Ok(all)
+    }
+
+    /// The same of the first request, which others may follow. Gives its length, too.
+    ///
+    /// # Errors
+    /// [`NotWhole`] if the bytes do not begin with one.
+    pub fn first(bytes: &[u8]) -> Result<(Whole, usize), NotWhole> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut headers);
         let head = match request.parse(bytes).map_err(NotWhole::Malformed)? {
@@ -92,10 +117,7 @@ impl Whole {
         if found < said {
             return Err(NotWhole::Short { said, found });
         }
-        if found > said {
-            return Err(NotWhole::Beyond { beyond: found - said });
-        }
-        Ok(Whole { kind, closes })
+        Ok((Whole { kind, closes }, head + said as usize))
     }
 }
 
@@ -113,6 +135,11 @@ mod tests {
         assert_eq!(read(post), plain);
         let closes = "GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n";
         assert!(read(closes).closes && read("GET / HTTP/1.0\r\n\r\n").closes);
+        let several = format!("{post}{closes}");
+        let each = [(plain, post.len()), (Whole { closes: true, ..plain }, closes.len())];
+        assert_eq!(Whole::all(several.as_bytes()), Ok(each.to_vec()));
+        let body = Whole::all(format!("{post}b=2").as_bytes());
+        assert_eq!(body, Err(NotWhole::Beyond { beyond: 3 }));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::support::{Place, Run};
 use rustix::process::{Pid, Signal};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -21,11 +22,17 @@ pub(crate) fn free_port() -> u16 {
 
 impl Redis {
     pub(crate) fn start(more: &[&str]) -> Redis {
-        let (place, port) = (Place::new(), free_port());
         let more: Vec<String> = more.iter().map(ToString::to_string).collect();
-        let mut redis = Redis { child: Redis::spawn(&place, port, &more), port, more, place };
-        redis.wait_until_it_listens();
-        redis
+        // Somebody else may have taken the port since it was free.
+        for _ in 0..5 {
+            let (place, port) = (Place::new(), free_port());
+            let mut redis =
+                Redis { child: Redis::spawn(&place, port, &more), port, more: more.clone(), place };
+            if redis.listens() {
+                return redis;
+            }
+        }
+        panic!("redis-server has ended");
     }
 
     fn spawn(place: &Place, port: u16, more: &[String]) -> Child {
@@ -49,12 +56,16 @@ impl Redis {
         )
     }
 
-    fn wait_until_it_listens(&mut self) {
+    /// Waits until it does; false if it ends. Its own socket tells it from whoever else listens at the port.
+    fn listens(&mut self) -> bool {
+        let socket = self.place.path().join("redis.sock");
         for _ in 0..1_000 {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return;
+            if UnixStream::connect(&socket).is_ok() {
+                return true;
             }
-            assert!(self.child.try_wait().expect("a child").is_none(), "redis-server has ended");
+            if self.child.try_wait().expect("a child").is_some() {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("redis-server does not listen");
@@ -67,7 +78,7 @@ impl Redis {
 
     pub(crate) fn start_again(&mut self) {
         self.child = Redis::spawn(&self.place, self.port, &self.more);
-        self.wait_until_it_listens();
+        assert!(self.listens(), "redis-server has ended");
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -76,27 +76,54 @@ impl Scripted {
             delays: script.delays(),
         };
         if scripted.is_fixed {
-            scripted.fixed = Some(scripted.render());
+            scripted.render();
+            scripted.fixed = scripted.ready.pop_front();
         }
         Some(scripted)
     }
 
-    fn render(&mut self) -> Text {
+    /// What the script asks next is ready then: one request, or several that it gives at once. Each of them is for an arrival.
+    fn render(&mut self) {
         let mut text = self.spare.pop().unwrap_or_default();
         text.bytes.clear();
-        text.whole = match self.acting.request(&mut text.bytes) {
-            true => {
-                let why = |why| self.acting.fail(format!("request() gave what is not one request: {why}"));
-                Whole::read(&text.bytes).map_err(why).ok()
+        if !self.acting.request(&mut text.bytes) {
+            text.whole = None;
+            return self.ready.push_back(text);
+        }
+        // One, as a rule.
+        if let Ok(whole) = Whole::read(&text.bytes) {
+            text.whole = Some(whole);
+            return self.ready.push_back(text);
+        }
+        match Whole::all(&text.bytes) {
+            Ok(all) => {
+                let mut at = 0;
+                for (whole, length) in all {
+                    let mut one = self.spare.pop().unwrap_or_default();
+                    one.bytes.clear();
+                    one.bytes.extend_from_slice(&text.bytes[at..at + length]);
+                    one.whole = Some(whole);
+                    self.ready.push_back(one);
+                    at += length;
+                }
+                self.spare.push(text);
             }
-            false => None,
-        };
-        text
+            Err(why) => {
+                self.acting.fail(format!("request() gave what is no request: {why}"));
+                text.whole = None;
+                self.ready.push_back(text);
+            }
+        }
     }
 
     fn next(&mut self) -> Text {
-        let known = self.fixed.take().or_else(|| self.ready.pop_front());
-        known.unwrap_or_else(|| self.render())
+        if let Some(fixed) = self.fixed.take() {
+            return fixed;
+        }
+        if self.ready.is_empty() {
+            self.render();
+        }
+        self.ready.pop_front().unwrap_or_default()
     }
 
     fn give_back(&mut self, text: Text) {
@@ -142,8 +169,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             if script.ready.len() >= script.ahead_max || self.pacer.watch().now() + SOON >= wake {
                 return;
             }
-            let text = script.render();
-            script.ready.push_back(text);
+            script.render();
         }
     }
 
