@@ -212,7 +212,9 @@ impl Rows<'_> {
             std::iter::once(plain(&part.name)).chain(cells).collect()
         };
         let rows = self.parts.iter().map(row).collect();
-        let note = match is_page {
+        let has_intervals =
+            self.columns.iter().any(|(_, time, _)| all(*time).any(|(_, text)| text.contains('\n')));
+        let note = match has_intervals {
             true => "response time, and service time from the send, with 95\u{a0}% intervals",
             false => "response time, and service time from the send",
         };
