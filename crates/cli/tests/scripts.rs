@@ -102,7 +102,7 @@ fn several_requests_at_once_are_an_arrival_each() {
     // Each thread ends somewhere among its three.
     assert!(foo >= bar && bar >= baz && foo - baz <= 2, "{foo} {bar} {baz}");
     let tried = place.call(&["try", &server.url(), "--script", "s.lua"]);
-    assert!(tried.code() == Some(0) && tried.stdout.contains("/?foo"), "{tried:?}");
+    assert!(tried.code() == Some(0) && tried.stdout.contains("GET /?***"), "{tried:?}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_a_script_fails_is_not_the_targets() {
          function request()
             n = n + 1
             if n % 4 == 2 then error('every fourth') end
-            if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\nGET / HTTP/1.1\\r\\n\\r\\n' end
+            if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\na body' end
             return wrk.format()
          end",
     );
