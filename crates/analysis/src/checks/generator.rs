@@ -15,17 +15,18 @@ use crate::thresholds::{
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
-const HEADROOM: &str =
-    "ower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
+/// What is to be lowered, and what else helps.
+const THE_RATE: &str =
+    "the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
 
 /// What to do about a generator that is behind.
 pub(super) fn headroom(case: &Case<'_>) -> String {
     match case.evidence.script {
         Some(script) => format!(
             "The {script} runs in the generator's threads, and what it takes makes requests late: make it cheaper or put a template in \
-             its place, l{HEADROOM}"
+             its place, lower {THE_RATE}"
         ),
-        None => format!("L{HEADROOM}"),
+        None => format!("Lower {THE_RATE}"),
     }
 }
 

@@ -78,8 +78,9 @@ impl Users {
     /// How many there are at the most.
     pub(super) fn most(&self) -> u64 {
         match self {
-            Users::Paused(Paused { beginners: Beginners { users, step, .. }, .. }) => users.div_ceil(*step),
-            Users::Alike(Alike { beginners: Beginners { users, step, .. }, .. }) => users.div_ceil(*step),
+            Users::Alike(Alike { beginners, .. }) | Users::Paused(Paused { beginners, .. }) => {
+                beginners.users.div_ceil(beginners.step)
+            }
             Users::Recorded(recorded) => recorded.users.users().div_ceil(recorded.step),
         }
     }

@@ -6,8 +6,7 @@ mod zipf;
 use unblink_core::random::mixed;
 use unblink_core::shuffle::Shuffle;
 
-use crate::draws::Drawn;
-use crate::draws::{Drawing, Draws};
+use crate::draws::{Drawing, Drawn, Draws};
 use crate::error::SourceError;
 use crate::expression::Call;
 use crate::expression::arguments::Arguments;
