@@ -176,6 +176,42 @@ pub struct WrongClient<'a> {
     pub invented: u64,
 }
 
+/// The machines that offered a load together, or one of them alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agents {
+    /// Their records were merged. Otherwise this is the record of one of them.
+    pub is_merged: bool,
+    /// What the first is called: `share 2 of 4`.
+    pub name: String,
+    /// Machines of which there is a record.
+    pub heard: u64,
+    /// Shares of which there is none.
+    pub shares_missing: u32,
+    /// All shares.
+    pub shares: u32,
+    /// Machines whose record breaks off, or that never began.
+    pub killed: u64,
+    /// Measured arrivals of which nothing was heard; `None` where no schedule tells how many there were.
+    pub lost: Option<u64>,
+    /// Those of them that are known to have fallen due.
+    pub due_lost: u64,
+    /// Measured arrivals that some did not offer because they were stopped while others went on.
+    pub stopped: u64,
+    /// The machine that fares worst by its own record, if one has trouble of its own.
+    pub worst: Option<WorstAgent>,
+}
+
+/// A machine that has trouble of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorstAgent {
+    /// What it is called.
+    pub name: String,
+    /// What its record says, one sentence.
+    pub message: String,
+    /// Its own figures can't be believed.
+    pub is_invalid: bool,
+}
+
 /// Everything that one run, or a part of one, says about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
@@ -247,4 +283,6 @@ pub struct Evidence<'a> {
     pub arrivals: &'a [LoadArrivals<'a>],
     /// The simulated client, if its figures are not what users feel.
     pub client: Option<WrongClient<'a>>,
+    /// The machines, where one of them has not all of the load.
+    pub agents: Option<&'a Agents>,
 }

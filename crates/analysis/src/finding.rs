@@ -42,6 +42,12 @@ codes! {
     Accounting = "accounting";
     /// The request before the run failed: nothing was measured.
     PreflightFailed = "preflight_failed";
+    /// Nothing was heard of a part of the load's machines.
+    AgentsLost = "agents_lost";
+    /// One of the machines had trouble of its own.
+    AgentNotValid = "agent_not_valid";
+    /// These are the figures of some shares of a load only.
+    OneShare = "one_share";
     /// A request beside the load brought nothing: old values were used on.
     SetupFailed = "setup_failed";
     /// No arrival fell into the measured part.

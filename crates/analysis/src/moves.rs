@@ -83,7 +83,7 @@ impl Moves {
         }
         match finding.code {
             // The record itself is in doubt.
-            Accounting | NothingMeasured => Moves::all(Moved::Either),
+            Accounting | NothingMeasured | AgentsLost => Moves::all(Moved::Either),
             // Its own lateness is part of what is printed, and is never less than nothing.
             GeneratorLate | GeneratorPaused | GeneratorBusy | CpuSteal => Moves::all(Moved::Worse),
             SentBelowOffered | LocalLimit => Moves::all(Moved::Either),

@@ -1,5 +1,6 @@
 //! `unblink.run/2`: everything that a run has to say, as one JSON document.
 
+mod agent;
 mod arrivals;
 mod connections;
 mod cross_check;
@@ -21,6 +22,8 @@ mod targets;
 mod validity;
 mod verdict;
 
+pub(crate) use agent::{lost, stopped};
+pub use agent::{Agent, AgentPlan, AgentResult, shares_missing};
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
     AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, PostgresPlan, RedisPlan,
@@ -75,8 +78,11 @@ pub struct RunDocument {
     pub started_at: String,
     /// The command line, secrets masked.
     pub command: Vec<String>,
-    /// The machine that offered the load.
+    /// The machine that offered the load; where several did, the one with the first share.
     pub environment: Environment,
+    /// The machines, where this one had only a share of the load, or several were merged; in the order of their shares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Agent>,
     /// What it was to do.
     pub plan: RunPlan,
     /// What was offered, each load with what came of it.
@@ -300,7 +306,7 @@ pub struct Part {
     pub to_ns: u64,
 }
 
-/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent + withheld = scheduled`.
+/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent + withheld + lost = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// Counted from the schedule; of requests that follow others in journeys, as many as fell due.
@@ -320,12 +326,16 @@ pub struct Arrivals {
     /// Due after a rule or a guard had stopped the load, by its planned end: they never fell due, and enter no other figure.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub withheld: u64,
+    /// Those of machines that were lost, or whose record is not here, as far as nothing was heard of them. Nobody knows what
+    /// came of them, and they enter no other figure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
 }
 
 impl Arrivals {
-    /// Those that fell due: what was withheld is left out.
+    /// Those that are known to have fallen due: what was withheld or lost is left out.
     pub fn due(&self) -> u64 {
-        self.scheduled.saturating_sub(self.withheld)
+        self.scheduled.saturating_sub(self.withheld).saturating_sub(self.lost)
     }
 
     /// The share that did not end `ok`; `None` where none fell due.

@@ -2,7 +2,7 @@
 
 use crate::codes::{self, NamedCodes};
 use crate::document::{
-    ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
+    AgentPlan, ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
     OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
@@ -13,7 +13,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::JOURNEYS_MAX;
 use unblink_core::origins::ORIGINS_MAX;
-use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX};
+use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX, SHARES_MAX};
 use unblink_core::record::{Apart, Layout};
 
 /// Everything known at the start. Secrets are masked by whoever fills it.
@@ -27,6 +27,9 @@ pub struct RunHeader {
     pub command: Vec<String>,
     /// The machine that offers the load.
     pub environment: Environment,
+    /// The machines, where this one has only a share of the load, or several were merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentPlan>,
     /// What it is to do.
     pub plan: RunPlan,
     /// What is offered.
@@ -326,6 +329,9 @@ impl RunHeader {
         }
         if self.steps() > self.operations.len() {
             return Err("`journeys` have more steps than there are `operations`".to_string());
+        }
+        if !self.agents.iter().all(AgentPlan::is_possible) || self.agents.len() > SHARES_MAX as usize {
+            return Err("`agents` have shares that can't be".to_string());
         }
         match lists.iter().find(|(_, is_empty)| *is_empty) {
             Some((name, _)) => Err(format!("`{name}` is empty")),

@@ -32,6 +32,12 @@ impl Clock {
             - std::time::Duration::from_nanos(now.since(at).0)
     }
 
+    /// When it will be `wall`, by the wall clock as it goes now; `None` if that has passed.
+    pub fn at(&self, wall: WallTime) -> Option<Instant> {
+        let (now, ahead) = (self.now(), wall.duration_since(WallTime::now()).ok()?);
+        Some(now + Nanos(u64::try_from(ahead.as_nanos()).ok()?))
+    }
+
     /// What `CLOCK_MONOTONIC` will read when this clock reads `at`, for timers with absolute deadlines.
     pub fn monotonic(&self, at: Instant) -> rustix::time::Timespec {
         timespec(Nanos(self.origin_ns.saturating_add(at.0)))

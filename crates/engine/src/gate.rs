@@ -9,6 +9,9 @@ use unblink_core::time::{Instant, Nanos};
 /// The time between "all workers are ready" and the schedule's zero.
 const LEAD: Nanos = Nanos::from_millis(50);
 
+/// Workers that are told of their start must be awake at it.
+const AWAKE_BEFORE: Nanos = Nanos::from_millis(5);
+
 /// Where workers wait for each other before the start.
 pub(crate) struct Gate {
     state: Mutex<GateState>,
@@ -48,11 +51,13 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Opens once every worker is ready. `lost` names a worker that has ended instead.
+    /// Opens once every worker is ready, for a start at `at` if that is given. `lost` names a worker that has ended
+    /// instead.
     pub(crate) fn open_when_ready(
         &self,
         workers: usize,
         clock: &Clock,
+        at: Option<Instant>,
         lost: impl Fn() -> Option<usize>,
     ) -> Result<Instant, EngineError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,9 +74,34 @@ impl Gate {
             let patience = std::time::Duration::from_millis(100);
             (state, _) = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
         }
-        let start = clock.now() + LEAD;
+        let now = clock.now();
+        let start = at.unwrap_or(now + LEAD);
+        if start < now + AWAKE_BEFORE {
+            state.cancelled = true;
+            self.changed.notify_all();
+            return Err(EngineError::StartPassed { by: (now + AWAKE_BEFORE).since(start) });
+        }
         state.start = Some(start);
         self.changed.notify_all();
         Ok(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_has_passed_starts_nobody() {
+        let clock = Clock::start();
+        let passed = Gate::closed();
+        let error = passed.open_when_ready(0, &clock, Some(Instant::default()), || None).unwrap_err();
+        assert!(matches!(error, EngineError::StartPassed { by } if by >= AWAKE_BEFORE), "{error}");
+        assert_eq!(passed.ready_and_wait(), None);
+
+        let ahead = Gate::closed();
+        let at = clock.now() + Nanos::from_secs(60);
+        assert_eq!(ahead.open_when_ready(0, &clock, Some(at), || None).unwrap(), at);
+        assert_eq!(ahead.ready_and_wait(), Some(at));
     }
 }

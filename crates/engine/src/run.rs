@@ -81,12 +81,20 @@ pub struct Running {
 
 /// Starts the workers, opens fixed pools, and sets the schedule's zero.
 pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError> {
-    start_keeping(job, 0)
+    start_as(job, Starting::default())
 }
 
-/// Like [`start`], but each worker keeps the first `failed_each` arrivals that fail in each way. See
-/// [`Running::take_failed`].
-pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Result<Running, EngineError> {
+/// How a run begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Starting {
+    /// Each worker keeps so many of the first arrivals that fail in each way. See [`Running::take_failed`].
+    pub failed_each: u32,
+    /// The schedule's zero by the wall clock; as soon as the workers are ready where none is given.
+    pub at: Option<WallTime>,
+}
+
+/// Like [`start`], in the way that `starting` says.
+pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Result<Running, EngineError> {
     let clock = Clock::start();
     // Done before the workers learn how late they wake up.
     let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
@@ -94,7 +102,7 @@ pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Re
     let threads = job.plan.threads() as usize;
     let layout = job.plan.layout();
     let controls = Arc::new(Controls::new(clock, threads).map_err(EngineError::Setup)?);
-    let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
+    let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.pool_here();
     crate::limits::make_room(controls.wake_fd(0), u64::from(max) * job.targets.len() as u64);
     let gate = Arc::new(Gate::closed());
     let directories: Vec<_> = job.targets.iter().map(|_| Arc::new(Directory::default())).collect();
@@ -108,13 +116,15 @@ pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Re
             let _ = spare_in.send(Box::new(Bank::new(layout)));
         }
         empty.push(spare_in);
+        let Starting { failed_each, .. } = starting;
         let failed = (failed_each > 0).then(|| (failed_each, failed_in.clone()));
         let channels = Channels { full: full_in.clone(), empty: spare, failed };
         workers.push(spawn(number, &job, clock, &controls, &directories, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
-    let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
+    let at = starting.at.map(|wall| clock.at(wall).unwrap_or_default());
+    let start = gate.open_when_ready(threads, &clock, at, lost).inspect_err(|_| controls.abort())?;
     let targets = job.targets.iter().zip(&directories);
     let asking = targets
         .filter_map(|(target, directory)| Some(Asking::begin(directory.clone(), target.refresh.clone()?)));

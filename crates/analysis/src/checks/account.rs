@@ -70,7 +70,9 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
     if has_open_border {
         return None;
     }
-    let all = PartAccount { name: "", scheduled: evidence.scheduled, due: measured.due, ended };
+    // What fell due on a machine that was lost has no end, and stands in the account as lost.
+    let due = measured.due - evidence.agents.map_or(0, |agents| agents.due_lost);
+    let all = PartAccount { name: "", scheduled: evidence.scheduled, due, ended };
     let mut accounts = std::iter::once(&all).chain(evidence.accounts);
     let &PartAccount { name, scheduled, due, ended } =
         accounts.find(|of| of.scheduled != of.due || of.scheduled != of.ended)?;

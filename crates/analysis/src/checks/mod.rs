@@ -2,6 +2,7 @@
 
 mod account;
 mod addresses;
+mod agents;
 mod arrivals;
 mod asked_to_wait;
 mod cross_check;
@@ -53,6 +54,9 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     }
     let checks: &[fn(&Case<'_>) -> Option<Finding>] = &[
         account::accounting,
+        agents::lost,
+        agents::not_valid,
+        agents::one_share,
         account::no_answers,
         account::cut_off,
         account::killed,

@@ -90,6 +90,7 @@ impl World {
                 double_intervals: 0,
                 arrivals: &[],
                 client: None,
+                agents: None,
             },
         }
     }

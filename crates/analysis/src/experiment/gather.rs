@@ -217,6 +217,7 @@ impl Gather {
             double_intervals: self.double_intervals,
             arrivals: &[],
             client: None,
+            agents: None,
         })
         .findings;
         let marks = self.window(ended.measured);

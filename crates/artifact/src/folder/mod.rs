@@ -19,6 +19,9 @@ mod heat;
 mod hlog;
 mod kinds;
 mod line;
+mod merge;
+mod merged_header;
+mod merging;
 mod moments;
 mod operation_line;
 mod origin_line;
@@ -34,6 +37,8 @@ mod writer;
 
 pub use error::FolderError;
 pub use failures::{FAILURES_FILE, FailureWriter};
+pub use merge::merge;
+pub use merged_header::MergeError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
 pub use watch::{WATCH_FILE, WatchWriter};

@@ -9,8 +9,7 @@ use crate::header::RunHeader;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use unblink_core::record::{Bank, Gauges, Interval};
-use unblink_core::time::Nanos;
+use unblink_core::record::Interval;
 
 /// A run folder that has been opened.
 #[derive(Clone, Debug)]
@@ -57,53 +56,75 @@ impl RecordedRun {
 
     /// Calls `each` with every whole interval in order. Memory does not grow with the run's length.
     pub fn for_each_interval(&self, mut each: impl FnMut(&Interval)) -> Result<IntervalsRead, FolderError> {
-        let mut read = IntervalsRead::default();
-        let path = self.dir.join(LINES_FILE);
-        if self.final_document.is_none() && !path.exists() {
-            // Killed just after `run.json` was written.
-            return Ok(IntervalsRead { torn: true, ..read });
+        let mut all = Intervals::open(self)?;
+        while let Some(interval) = all.next()? {
+            each(interval);
         }
-        let mut lines = Lines::open(path)?;
-        if !lines.advance()? {
-            return Ok(IntervalsRead { torn: true, ..read });
-        }
-        let mut hlog = Lines::open(self.dir.join(HLOG_FILE))?;
-        let mut interval = Interval {
-            start: Nanos::ZERO,
-            length: Nanos::ZERO,
-            double: false,
-            bank: Bank::new(self.header.layout()),
-            gauges: Gauges::default(),
-            ages: Default::default(),
-        };
-        while lines.advance()? {
-            let line: IntervalLine = serde_json::from_str(lines.text()?)
-                .map_err(|error| Unread::from(error).in_file(&lines.path, lines.number))?;
-            interval.bank.clear();
-            line.fill(&mut interval, &self.header).map_err(|what| lines.corrupt(what))?;
-            while hlog.read_bytes < line.hlog_bytes {
-                if !hlog.advance()? {
-                    return Ok(IntervalsRead { torn: true, ..read });
-                }
-                if let Some((tag, histogram)) =
-                    hlog::parse(hlog.text()?).map_err(|what| hlog.corrupt(what))?
-                {
-                    tracks::take(tag, histogram, &line.tracks, &mut interval.bank)
-                        .map_err(|what| hlog.corrupt(what))?;
-                }
-            }
-            if hlog.read_bytes != line.hlog_bytes {
-                let what = format!("intervals.hlog has no line that ends at byte {}", line.hlog_bytes);
-                return Err(lines.corrupt(what));
-            }
-            tracks::complete(&line.tracks, &mut interval.bank).map_err(|what| lines.corrupt(what))?;
-            line.fill_in(&mut interval, &self.header);
-            each(&interval);
-            read.intervals += 1;
-        }
-        read.torn = lines.torn;
-        Ok(read)
+        Ok(all.read)
     }
+}
+
+/// The whole intervals of a folder, one by one.
+pub(super) struct Intervals<'a> {
+    header: &'a RunHeader,
+    /// The lines and the histograms; nothing where the run was killed before it wrote any.
+    files: Option<(Lines, Lines)>,
+    interval: Interval,
+    read: IntervalsRead,
+}
+
+impl<'a> Intervals<'a> {
+    pub(super) fn open(run: &'a RecordedRun) -> Result<Intervals<'a>, FolderError> {
+        let files = open_files(run)?;
+        let read = IntervalsRead { torn: files.is_none(), ..IntervalsRead::default() };
+        Ok(Intervals { header: &run.header, files, interval: Interval::empty(run.header.layout()), read })
+    }
+
+    /// The next one; `None` behind the last.
+    pub(super) fn next(&mut self) -> Result<Option<&Interval>, FolderError> {
+        let Some((lines, hlog)) = &mut self.files else { return Ok(None) };
+        if !lines.advance()? {
+            self.read.torn |= lines.torn;
+            return Ok(None);
+        }
+        let line: IntervalLine = serde_json::from_str(lines.text()?)
+            .map_err(|error| Unread::from(error).in_file(&lines.path, lines.number))?;
+        let interval = &mut self.interval;
+        interval.bank.clear();
+        line.fill(interval, self.header).map_err(|what| lines.corrupt(what))?;
+        while hlog.read_bytes < line.hlog_bytes {
+            if !hlog.advance()? {
+                self.read.torn = true;
+                return Ok(None);
+            }
+            if let Some((tag, histogram)) = hlog::parse(hlog.text()?).map_err(|what| hlog.corrupt(what))? {
+                tracks::take(tag, histogram, &line.tracks, &mut interval.bank)
+                    .map_err(|what| hlog.corrupt(what))?;
+            }
+        }
+        if hlog.read_bytes != line.hlog_bytes {
+            let what = format!("intervals.hlog has no line that ends at byte {}", line.hlog_bytes);
+            return Err(lines.corrupt(what));
+        }
+        tracks::complete(&line.tracks, &mut interval.bank).map_err(|what| lines.corrupt(what))?;
+        line.fill_in(interval, self.header);
+        self.read.intervals += 1;
+        Ok(Some(&self.interval))
+    }
+}
+
+/// Behind the header.
+fn open_files(run: &RecordedRun) -> Result<Option<(Lines, Lines)>, FolderError> {
+    let path = run.dir.join(LINES_FILE);
+    if run.final_document.is_none() && !path.exists() {
+        // Killed just after `run.json` was written.
+        return Ok(None);
+    }
+    let mut lines = Lines::open(path)?;
+    if !lines.advance()? {
+        return Ok(None);
+    }
+    Ok(Some((lines, Lines::open(run.dir.join(HLOG_FILE))?)))
 }
 
 fn read_header(lines: &mut Lines) -> Result<RunHeader, FolderError> {

@@ -1,6 +1,6 @@
 //! What the sampled arrivals say about their process.
 
-use super::Tally;
+use super::{Ending, Tally};
 use crate::document::{self, LoadKind, Process};
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase, TimesTest};
 use unblink_analysis::evidence::LoadArrivals;
@@ -8,19 +8,23 @@ use unblink_core::time::Nanos;
 
 impl Tally {
     /// Those of all loads.
-    pub(super) fn arrival_processes(&self) -> Vec<LoadArrivals<'_>> {
+    pub(super) fn arrival_processes(&self, ending: &Ending) -> Vec<LoadArrivals<'_>> {
         let several = self.header.loads.len() > 1;
         let loads = self.header.loads.iter().enumerate();
         loads
             .filter_map(|(number, plan)| {
                 let load = plan.name.as_deref().filter(|_| several);
-                Some(LoadArrivals { load, process: self.arrival_process(number)? })
+                Some(LoadArrivals { load, process: self.arrival_process(number, ending)? })
             })
             .collect()
     }
 
     /// Of the load with this number. Nothing for a closed load, which has no process of arrivals.
-    pub(super) fn arrival_process(&self, load: usize) -> Option<ArrivalProcess> {
+    pub(super) fn arrival_process(&self, load: usize, ending: &Ending) -> Option<ArrivalProcess> {
+        // Some shares of the arrivals are not the process that all of them are.
+        if !self.is_whole_load(ending) {
+            return None;
+        }
         let LoadKind::Open { process, phases, start_ns, .. } = &self.header.loads.get(load)?.kind else {
             return None;
         };

@@ -1,9 +1,10 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, AddressArrivals, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
+    Aborted, AddressArrivals, Agent, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
     Spread, ValueSent, WorkerPriority,
 };
+use crate::document::stopped;
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::record::{Bank, Counters, Operations};
@@ -54,6 +55,8 @@ pub struct Ending {
     pub setup: Vec<SetupRequest>,
     /// What the service's own metrics say of the whole run, if they were asked.
     pub cross_check: Option<CrossCheck>,
+    /// The machines whose records were merged, with what came of each.
+    pub agents: Vec<Agent>,
 }
 
 /// What only the end of a run knows of one origin.
@@ -97,6 +100,7 @@ impl Ending {
             values_sent: Vec::new(),
             setup: Vec::new(),
             cross_check: None,
+            agents: Vec::new(),
         }
     }
 
@@ -132,10 +136,11 @@ impl Ending {
             kept_awake: document.generator.kept_awake,
             origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
-            withheld: document.arrivals.withheld,
+            withheld: document.arrivals.withheld.saturating_sub(stopped(&document.agents)),
             values_sent: document.values_sent.clone(),
             setup: document.setup.clone(),
             cross_check: document.cross_check.clone(),
+            agents: document.agents.iter().filter(|agent| agent.result.is_some()).cloned().collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
-    Validity,
+    Validity, lost, stopped,
 };
 use unblink_analysis::cross_check::CrossChecked;
 use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Replayed, Users};
@@ -40,15 +40,16 @@ impl Tally {
         Account { arrivals: account, without_ending }
     }
 
-    /// What a guard withheld stands in the account of a whole run, and nothing else is told of it.
-    pub(super) fn with_withheld(&self, arrivals: Arrivals, ending: &Ending) -> Arrivals {
+    /// What a guard withheld, and what was lost with a machine, stand in the account of a whole run, and nothing else is told
+    /// of them.
+    pub(super) fn with_left_out(&self, arrivals: Arrivals, ending: &Ending) -> Arrivals {
         match self.part {
             Some(_) => arrivals,
-            None => Arrivals {
-                scheduled: arrivals.scheduled + ending.withheld,
-                withheld: ending.withheld,
-                ..arrivals
-            },
+            None => {
+                let withheld = ending.withheld + stopped(&ending.agents);
+                let lost = lost(&ending.agents).unwrap_or(0);
+                Arrivals { scheduled: arrivals.scheduled + withheld + lost, withheld, lost, ..arrivals }
+            }
         }
     }
 
@@ -80,6 +81,7 @@ impl Tally {
             origin.by_address.iter().map(move |to| address(to, number, origin, resolves_again))
         });
         let addresses: Vec<Address<'_>> = addresses.collect();
+        let agents = self.agents_judged(ending);
         validity::assess(&Evidence {
             model: match self.header.model() {
                 LoadModel::Open => Model::Open,
@@ -146,8 +148,9 @@ impl Tally {
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,
-            arrivals: &self.arrival_processes(),
+            arrivals: &self.arrival_processes(ending),
             client: self.wrong_client(ending),
+            agents: agents.as_ref(),
         })
     }
 }

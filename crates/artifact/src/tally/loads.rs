@@ -25,7 +25,7 @@ impl Tally {
             plan: plan.clone(),
             arrivals: OperationArrivals::of_all(all),
             warmup: self.warmup_arrivals(ending),
-            arrival_process: self.arrival_process(0).map(arrivals::document),
+            arrival_process: self.arrival_process(0, ending).map(arrivals::document),
             response_time: None,
             service_time: None,
         }
@@ -47,7 +47,7 @@ impl Tally {
             plan: plan.clone(),
             arrivals: self.arrivals_apart(outcomes, ending.scheduled_by_load.get(place).copied(), ending),
             warmup: None,
-            arrival_process: self.arrival_process(place).map(arrivals::document),
+            arrival_process: self.arrival_process(place, ending).map(arrivals::document),
             response_time: Some(times([Series::Response, Series::ResponseCensored], open)),
             service_time: (measured.open == 0).then(|| times([Series::Service, Series::ServiceCensored], 0)),
         }

@@ -5,10 +5,12 @@
 //! whose neighbours are joined when a run is longer; of the slowest arrivals [`SLOWEST_TOTAL`] are kept
 //! (each interval hands over five at most).
 
+mod agents;
 mod arrivals;
 mod compare;
 mod distribution;
 mod ending;
+mod ending_joined;
 mod event;
 mod events;
 mod heat;
@@ -231,6 +233,7 @@ impl Tally {
             started_at: header.started_at.clone(),
             command: header.command.clone(),
             environment: header.environment.clone(),
+            agents: self.agents(ending),
             plan: header.plan.clone(),
             loads: self.loads(ending, &account.arrivals, &measured),
             origins: self.origins(ending, &measured),
@@ -241,7 +244,7 @@ impl Tally {
             validity,
             verdict,
             aborted: ending.aborted.clone(),
-            arrivals: self.with_withheld(account.arrivals, ending),
+            arrivals: self.with_left_out(account.arrivals, ending),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
             shape: self.shape(ending),
@@ -422,7 +425,7 @@ impl Tally {
 }
 
 /// Where arrivals ended, as the counters say.
-fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
+pub(crate) fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
     Arrivals {
         scheduled,
         ok: outcomes.ok,
@@ -432,6 +435,7 @@ fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
         unfinished: outcomes.unfinished,
         unsent: outcomes.unsent,
         withheld: 0,
+        lost: 0,
     }
 }
 

@@ -387,6 +387,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         values_sent: Vec::new(),
         setup: Vec::new(),
         cross_check: None,
+        agents: Vec::new(),
         aborted: None,
         withheld: 0,
     }

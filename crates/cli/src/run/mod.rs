@@ -322,6 +322,7 @@ fn ending(
         values_sent: Vec::new(),
         setup: Vec::new(),
         cross_check: None,
+        agents: Vec::new(),
     }
     .with_followed(tally.totals())
 }

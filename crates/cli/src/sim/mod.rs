@@ -433,6 +433,7 @@ impl Simulation {
             values_sent: Vec::new(),
             setup: Vec::new(),
             cross_check: None,
+            agents: Vec::new(),
             aborted: None,
             withheld: 0,
         };

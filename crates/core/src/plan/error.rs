@@ -1,6 +1,6 @@
 //! Why a plan can't be.
 
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, RECORDED_USERS_MAX, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, RECORDED_USERS_MAX, SHARES_MAX, THREADS_MAX, USERS_MAX};
 use crate::dispatch::ATTEMPTS_MAX;
 use crate::journey::JourneyError;
 use crate::mix::MixError;
@@ -216,6 +216,23 @@ pub enum PlanError {
     /// A shape that begins with nothing has no rate to warm up with.
     #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]
     WarmupWithoutRate,
+    /// More shares than a load has streams.
+    #[error("a load in {0} shares is more than the highest possible, {SHARES_MAX}: Poisson arrivals are so many streams")]
+    TooManyShares(u32),
+    /// A share beyond the last.
+    #[error(
+        "{}, the first of them with share {}, are more than the {of} of all machines together",
+        plural(*threads, "thread"),
+        first + 1
+    )]
+    NoSuchShare {
+        /// The first one here, from 0.
+        first: u32,
+        /// Threads here, each with a share.
+        threads: u32,
+        /// Of all machines.
+        of: u32,
+    },
     /// A worker without a connection.
     #[error(
         "{} can't be shared by {}: each needs one (raise -c or lower -t)",

@@ -5,9 +5,11 @@ mod error;
 mod foreseen;
 mod load;
 mod placed;
+mod shares;
 
 pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
+pub use shares::{SHARES_MAX, WorkerShares};
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
@@ -18,7 +20,6 @@ use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
 use crate::recorded::Recorded;
 use crate::schedule::{Rate, Schedule};
-use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use check::{
     check_closed_lengths, check_common, check_journeys, check_open, check_recorded, check_recorded_users,
@@ -111,6 +112,7 @@ pub struct Plan {
     asked: Asked,
     journeys: Option<Arc<Paths>>,
     load_length: Nanos,
+    shares: WorkerShares,
 }
 
 impl Plan {
@@ -147,7 +149,8 @@ impl Plan {
             LoadSpec::RecordedUsers(ref users) => users.recorded().length(),
             _ => open.iter().map(|load| load.schedule.span()).max().unwrap_or_default(),
         };
-        Ok(Plan { spec, open, asked, journeys, load_length })
+        let shares = WorkerShares { first: 0, of: spec.threads };
+        Ok(Plan { spec, open, asked, journeys, load_length, shares })
     }
 
     /// What was asked for.
@@ -201,24 +204,6 @@ impl Plan {
             | LoadSpec::Recorded(_)
             | LoadSpec::RecordedUsers(_) => self.spec.warmup,
         }
-    }
-
-    /// Arrivals of all open loads before `from`, and from there until just before `to`.
-    pub fn scheduled(&self, from: Nanos, to: Nanos) -> Option<Scheduled> {
-        let all = (0..self.open.len()).filter_map(|load| self.scheduled_of(load, from, to));
-        all.reduce(|a, b| Scheduled { warmup: a.warmup + b.warmup, measured: a.measured + b.measured })
-    }
-
-    /// The same of the open load with the number `load`.
-    pub fn scheduled_of(&self, load: usize, from: Nanos, to: Nanos) -> Option<Scheduled> {
-        let [warmup, all] = self.open.get(load)?.schedule.counts_before(Share::WHOLE, [from.min(to), to]);
-        Some(Scheduled { warmup, measured: all - warmup })
-    }
-
-    /// The measured ones of each of several open loads; none where there is one load.
-    pub fn scheduled_by_load(&self, from: Nanos, to: Nanos) -> Vec<u64> {
-        let loads = if self.open.len() > 1 { 0..self.open.len() } else { 0..0 };
-        loads.filter_map(|load| Some(self.scheduled_of(load, from, to)?.measured)).collect()
     }
 
     /// What is asked for by closed users, or by the first open load.
@@ -286,13 +271,18 @@ impl Plan {
     }
 
     fn scheduled_by_entry(&self, from: Nanos, to: Nanos, entries: usize) -> Option<Vec<u64>> {
-        let to_draw = |load: &PlacedLoad| load.schedule.to_draw(to, &load.asked);
+        let to_draw = |load: &PlacedLoad| {
+            let of_share = |share| load.schedule.to_draw(share, to, &load.asked);
+            self.shares_here().map(of_share).fold(0, u64::saturating_add)
+        };
         if self.open.iter().map(to_draw).fold(0, u64::saturating_add) > DRAWN_MAX {
             return None;
         }
         let mut all = vec![0; entries];
         for PlacedLoad { schedule, asked } in &self.open {
-            schedule.count_by_operation(from.min(to), to, asked, &mut all);
+            for share in self.shares_here() {
+                schedule.count_by_operation(share, [from.min(to), to], asked, &mut all);
+            }
         }
         Some(all)
     }
@@ -310,7 +300,16 @@ impl Plan {
         self.journeys.as_deref()
     }
 
-    /// Worker threads.
+    /// Users of a closed load, on all machines together.
+    pub fn users(&self) -> Option<u64> {
+        match &self.spec.load {
+            LoadSpec::Closed { users, .. } => Some(u64::from(*users)),
+            LoadSpec::RecordedUsers(users) => Some(users.users()),
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => None,
+        }
+    }
+
+    /// Worker threads here.
     pub fn threads(&self) -> u32 {
         self.spec.threads
     }
@@ -324,15 +323,6 @@ impl Plan {
     pub fn drain(&self) -> Nanos {
         let journeys = self.journeys.as_ref().map_or(Nanos::ZERO, |paths| paths.drain(self.spec.timeout));
         self.spec.drain.unwrap_or(self.spec.timeout.max(journeys))
-    }
-
-    /// Connections of worker `shard` to each origin; each worker has at least one.
-    pub fn pool_of(&self, shard: u32) -> Pool {
-        let share = |all: u32| all / self.threads() + u32::from(shard < all % self.threads());
-        match self.spec.pool {
-            Pool::Auto { max } => Pool::Auto { max: share(max).max(1) },
-            Pool::Fixed { n } => Pool::Fixed { n: share(n) },
-        }
     }
 
     /// What worker `shard`'s dispatcher must know. A connection takes one request at a time, for ever, and
@@ -360,10 +350,6 @@ impl Plan {
             SampleBlocks::new(load.schedule.clone(), self.measured_from().min(to), to)
         };
         self.open.iter().map(blocks).collect()
-    }
-
-    fn share_of(&self, shard: u32) -> Share {
-        Share { first: shard, of: self.threads() }
     }
 
     /// Worker `shard`'s part of the open loads, if the load is open and has no journeys.

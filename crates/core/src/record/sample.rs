@@ -126,6 +126,11 @@ impl ArrivalSample {
         &self.kept
     }
 
+    /// In order of time, of one time by number: the parts of several workers put together in any order become the same.
+    pub fn sort(&mut self) {
+        self.kept.sort_unstable_by_key(|arrival| (arrival.intended, arrival.index));
+    }
+
     /// Of every how many blocks one is kept; more than one when there were too many.
     pub fn spacing(&self) -> u64 {
         self.spacing

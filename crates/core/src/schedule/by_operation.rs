@@ -16,23 +16,32 @@ impl Schedule {
         }
     }
 
-    /// How many arrivals until just before `to` must be drawn one by one to count them by operation, about; 0 where
-    /// counting is a matter of divisions.
-    pub fn to_draw(&self, to: Nanos, asked: &Asked) -> u64 {
-        if asked.has_blocks() { 0 } else { self.expected_before(to) }
+    /// How many arrivals of `share` until just before `to` must be looked at one by one to count them by operation, about;
+    /// 0 where counting is a matter of divisions.
+    pub fn to_draw(&self, share: Share, to: Nanos, asked: &Asked) -> u64 {
+        let is_dealt = self.process.seed().is_none() && share != Share::WHOLE;
+        if asked.has_blocks() && !is_dealt { 0 } else { self.expected_before(to) / u64::from(share.of) }
     }
 
-    /// Adds to `counts` the arrivals from `from` until just before `to` of each operation; those beyond the last of
-    /// `counts` are counted there. [`Schedule::to_draw`] says how long that may take.
-    pub fn count_by_operation(&self, from: Nanos, to: Nanos, asked: &Asked, counts: &mut [u64]) {
+    /// Adds to `counts` the arrivals of `share` from the first of `window` until just before the second, of each operation;
+    /// those beyond the last of `counts` are counted there. [`Schedule::to_draw`] says how long that may take.
+    pub fn count_by_operation(&self, share: Share, window: [Nanos; 2], asked: &Asked, counts: &mut [u64]) {
+        let [from, to] = window;
         let ends = [from.min(to), to].map(|end| self.units_before(end).min(self.end_units));
         match self.process.seed() {
             None => {
                 let [first, end] = ends.map(|units| units.div_ceil(self.units_per_request) as u64);
-                asked.count(self.place(0), first..end, counts);
+                if share == Share::WHOLE {
+                    return asked.count(self.place(0), first..end, counts);
+                }
+                // Which one of each group is drawn, so they are looked at one by one.
+                for group in share.count_before(first)..share.count_before(end) {
+                    let operation = asked.at(self.place(share.in_group(group))) as usize;
+                    counts[operation.min(counts.len() - 1)] += 1;
+                }
             }
             Some(seed) => {
-                for number in streams::of_share(Share::WHOLE) {
+                for number in streams::of_share(share) {
                     let mut stream = Stream::new(self, seed, number);
                     let [first, end] = ends.map(|units| {
                         stream.go_to(units, self);
@@ -78,7 +87,13 @@ mod tests {
                         expected[operation.min(places - 1)] += u64::from((from..to).contains(&due));
                     }
                     let mut counts = vec![0; *places];
-                    schedule.count_by_operation(from, to, asked, &mut counts);
+                    schedule.count_by_operation(Share::WHOLE, [from, to], asked, &mut counts);
+                    let mut in_shares = vec![0; *places];
+                    for first in 0..5 {
+                        let share = Share { first, of: 5 };
+                        schedule.count_by_operation(share, [from, to], asked, &mut in_shares);
+                    }
+                    assert_eq!(in_shares, expected, "{asked:?}");
                     assert_eq!(counts, expected, "{asked:?}");
                 }
             }
@@ -94,9 +109,10 @@ mod tests {
         };
         let mut counts = [0; 2];
         let shuffled = asked(Order::Shuffled { seed: 1 });
-        schedule.count_by_operation(Nanos::ZERO, schedule.end(), &shuffled, &mut counts);
+        let window = [Nanos::ZERO, schedule.end()];
+        schedule.count_by_operation(Share::WHOLE, window, &shuffled, &mut counts);
         assert_eq!(counts, [225_000_000, 75_000_000]);
-        assert_eq!(schedule.to_draw(schedule.end(), &shuffled), 0);
-        assert_eq!(schedule.to_draw(schedule.end(), &asked(Order::Random { seed: 1 })), 300_000_000);
+        assert_eq!(schedule.to_draw(Share::WHOLE, schedule.end(), &shuffled), 0);
+        assert_eq!(schedule.to_draw(Share::WHOLE, schedule.end(), &asked(Order::Random { seed: 1 })), 300_000_000);
     }
 }

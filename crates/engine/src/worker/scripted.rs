@@ -60,7 +60,7 @@ impl Scripted {
             // What it is told of an answer may change what it asks next.
             true => 0,
             false => {
-                let per_s = highest_together(&plan.spec().load.open_parts()) / f64::from(plan.threads());
+                let per_s = highest_together(&plan.spec().load.open_parts()) / f64::from(plan.shares().of);
                 ((per_s * AHEAD_S) as usize).clamp(1, AHEAD_MAX)
             }
         };

@@ -1,0 +1,83 @@
+//! Does the record hold all machines that offered the load, and could each be believed?
+
+use super::{Case, found};
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::text;
+
+/// Arrivals of which nobody knows what came of them: they may have been the slowest.
+pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
+    let agents = case.evidence.agents.filter(|agents| agents.is_merged)?;
+    let missing = u64::from(agents.shares_missing);
+    let evidence = vec![
+        ("shares_missing", missing as f64),
+        ("agents_broken_off", agents.killed as f64),
+        ("lost", agents.lost.unwrap_or(0) as f64),
+        ("not_offered", agents.stopped as f64),
+    ];
+    if missing == 0 && agents.killed == 0 {
+        return (agents.stopped > 0).then(|| Finding {
+            code: FindingCode::AgentsLost,
+            severity: Severity::Degrades,
+            message: format!(
+                "A machine was stopped while others went on: {} {} not offered.",
+                text::arrivals(agents.stopped),
+                text::were(agents.stopped)
+            ),
+            remedy: "Look at the figures until then alone (unblink report --to), or run again.".into(),
+            evidence,
+        });
+    }
+    let mut who = Vec::new();
+    if missing > 0 {
+        let shares = u64::from(agents.shares);
+        let (plural, has) = if missing == 1 { ("share", "has") } else { ("shares", "have") };
+        who.push(format!("{} of {} {plural} {has} no record here", text::count(missing), text::count(shares)));
+    }
+    if agents.killed > 0 {
+        let (plural, its) = if agents.killed == 1 { ("record breaks", "one machine's") } else { ("records break", "machines'") };
+        let many = if agents.killed == 1 { String::new() } else { format!("{} ", text::count(agents.killed)) };
+        who.push(format!("{many}{its} {plural} off"));
+    }
+    let who = who.join(", and ");
+    let first = who.chars().next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let what = match agents.lost {
+        Some(lost) => {
+            let all = case.evidence.scheduled + lost;
+            format!("what came of {} arrivals is not known", text::of(lost, all))
+        }
+        None => "what came of their users' requests is not known".to_string(),
+    };
+    found(
+        FindingCode::AgentsLost,
+        Severity::Invalidates,
+        format!("{first}{}: {what}.", who.get(first.len()..).unwrap_or_default()),
+        "Find the run folders of the machines that are missing and merge them, too; without them, run again.",
+        evidence,
+    )
+}
+
+/// The figures of all hide the trouble of one among many.
+pub(super) fn not_valid(case: &Case<'_>) -> Option<Finding> {
+    let agents = case.evidence.agents?;
+    let worst = agents.worst.as_ref()?;
+    let severity = if worst.is_invalid { Severity::Degrades } else { Severity::Note };
+    found(
+        FindingCode::AgentNotValid,
+        severity,
+        format!("The machine with {} had trouble of its own: {}", worst.name, worst.message),
+        "Read that machine's own report; give it less of the load, or use another one.",
+        vec![("agents", agents.heard as f64)],
+    )
+}
+
+/// What one machine of several measured is no run.
+pub(super) fn one_share(case: &Case<'_>) -> Option<Finding> {
+    let agents = case.evidence.agents.filter(|agents| !agents.is_merged && agents.shares_missing > 0)?;
+    found(
+        FindingCode::OneShare,
+        Severity::Note,
+        format!("This is {} of a load that several machines offer.", agents.name),
+        "Merge the run folders of all of them (unblink merge) for the figures of the whole load.",
+        vec![("shares_missing", f64::from(agents.shares_missing)), ("shares", f64::from(agents.shares))],
+    )
+}

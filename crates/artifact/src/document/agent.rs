@@ -1,0 +1,112 @@
+//! One of several machines that offer a load together.
+
+use super::{Arrivals, Environment, Generator, RunStatus, Validity};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one machine was to do: its shares of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentPlan {
+    /// Its first share, from 1. Each of its threads has one.
+    pub first: u32,
+    /// Its last share.
+    pub last: u32,
+    /// Shares of all machines together.
+    pub of: u32,
+    /// When t = 0 was to be, RFC 3339 in UTC: the same for all of them.
+    pub start_at: String,
+    /// Measured arrivals of its shares until the planned end, counted from the schedule; absent of a closed load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<u64>,
+    /// The same of all shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_of_all: Option<u64>,
+    /// The command line there, secrets masked.
+    pub command: Vec<String>,
+    /// The machine.
+    pub environment: Environment,
+}
+
+impl AgentPlan {
+    /// How people call it: `share 2 of 4`, `shares 3–4 of 8`.
+    pub fn name(&self) -> String {
+        let AgentPlan { first, last, of, .. } = self;
+        match first == last {
+            true => format!("share {first} of {of}"),
+            false => format!("shares {first}–{last} of {of}"),
+        }
+    }
+
+    /// How many shares it has.
+    pub fn shares(&self) -> u32 {
+        (self.last + 1).saturating_sub(self.first)
+    }
+
+    /// A header that anybody may have written says something possible.
+    pub(crate) fn is_possible(&self) -> bool {
+        1 <= self.first && self.first <= self.last && self.last <= self.of
+    }
+}
+
+/// One machine, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Agent {
+    /// What it was to do.
+    #[serde(flatten)]
+    pub plan: AgentPlan,
+    /// What its own record says, in a document that several were merged to; absent in its own document, which says all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<AgentResult>,
+}
+
+/// What the record of one machine says by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentResult {
+    /// Did it come to its end? `running`: its record breaks off, so it was lost.
+    pub status: RunStatus,
+    /// Where its measured arrivals ended.
+    pub arrivals: Arrivals,
+    /// 99th percentile of its response times; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+    /// Can it be believed?
+    pub validity: Validity,
+    /// How its load generator behaved.
+    pub generator: Generator,
+}
+
+/// How many of the shares of a load are none of these machines'. 0 without any.
+pub fn shares_missing<'a>(agents: impl IntoIterator<Item = &'a AgentPlan>) -> u32 {
+    let mut agents = agents.into_iter().peekable();
+    let of = agents.peek().map_or(0, |agent| agent.of);
+    of.saturating_sub(agents.map(AgentPlan::shares).fold(0, u32::saturating_add))
+}
+
+/// Measured arrivals of which nothing was heard: those of machines whose record is not here, and what is missing of records
+/// that break off. `None` where that can't be counted: a closed load has no schedule.
+pub(crate) fn lost(agents: &[Agent]) -> Option<u64> {
+    let plans = || agents.iter().map(|agent| &agent.plan);
+    let missing = match shares_missing(plans()) {
+        0 => 0,
+        _ => {
+            let here: Option<u64> = plans().map(|plan| plan.due).sum();
+            plans().find_map(|plan| plan.due_of_all)?.saturating_sub(here?)
+        }
+    };
+    let results = agents.iter().filter_map(|agent| agent.result.as_ref());
+    Some(results.fold(missing, |sum, result| sum + result.arrivals.lost))
+}
+
+/// Measured arrivals that machines did not offer which their users stopped while others went on to the planned end.
+pub(crate) fn stopped(agents: &[Agent]) -> u64 {
+    let with_status = |status| {
+        agents.iter().filter(move |agent| agent.result.as_ref().is_some_and(|result| result.status == status))
+    };
+    if with_status(RunStatus::Complete).next().is_none() {
+        return 0;
+    }
+    let missing = with_status(RunStatus::Interrupted).filter_map(|agent| {
+        Some(agent.plan.due?.saturating_sub(agent.result.as_ref()?.arrivals.due()))
+    });
+    missing.sum()
+}

@@ -1,0 +1,139 @@
+//! What the records of several machines must have in common to be one run.
+
+use super::{FolderError, RecordedRun};
+use crate::document::AgentPlan;
+use crate::header::RunHeader;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Why records are not those of one run.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder can't be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Nothing to merge.
+    #[error("there is nothing to merge: name the run folders of the machines")]
+    Nothing,
+    /// The run of one machine that had all of the load.
+    #[error(
+        "{path} is a run of its own, not a share of one: only runs that were started with --share can be merged",
+        path = path.display()
+    )]
+    NotAShare {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A merge that was stopped before its end.
+    #[error(
+        "{path} was to be merged from several folders, and the merge did not come to its end: merge those again instead",
+        path = path.display()
+    )]
+    HalfMerged {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// They were not started with the same plan, at the same time, by the same version.
+    #[error(
+        "{one} and {other} are no parts of one run: they differ in {what}; merge those that were started with the same plan, the \
+         same seed, the same --start-at and the same version of unblink",
+        one = one.display(),
+        other = other.display()
+    )]
+    Differ {
+        /// The first folder.
+        one: PathBuf,
+        /// The folder that is not like it.
+        other: PathBuf,
+        /// The field of the header.
+        what: String,
+    },
+    /// A share is there twice.
+    #[error(
+        "share {share} of {of} is both in {one} and in {other}: leave one of them out",
+        one = one.display(),
+        other = other.display()
+    )]
+    Twice {
+        /// Which one, from 1.
+        share: u32,
+        /// Of so many.
+        of: u32,
+        /// A folder that has it.
+        one: PathBuf,
+        /// Another one.
+        other: PathBuf,
+    },
+}
+
+/// The header of all `runs` together, which are in the order of their shares.
+pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeError> {
+    let first = runs.first().ok_or(MergeError::Nothing)?;
+    for run in runs {
+        let path = || run.dir().to_path_buf();
+        match (run.header.agents.len(), &run.final_document) {
+            (0, _) => return Err(MergeError::NotAShare { path: path() }),
+            (2.., None) => return Err(MergeError::HalfMerged { path: path() }),
+            _ => {}
+        }
+        if let Some(what) = difference(&first.header, &run.header) {
+            return Err(MergeError::Differ { one: first.dir().to_path_buf(), other: path(), what });
+        }
+    }
+    let mut agents: Vec<(&AgentPlan, &Path)> =
+        runs.iter().flat_map(|run| run.header.agents.iter().map(|agent| (agent, run.dir()))).collect();
+    agents.sort_by_key(|(agent, _)| agent.first);
+    for pair in agents.windows(2) {
+        let [(before, one), (agent, other)] = [pair[0], pair[1]];
+        if agent.first <= before.last {
+            let (one, other) = (one.to_path_buf(), other.to_path_buf());
+            return Err(MergeError::Twice { share: agent.first, of: agent.of, one, other });
+        }
+    }
+    let mut header = first.header.clone();
+    header.agents = agents.into_iter().map(|(agent, _)| agent.clone()).collect();
+    // The machine with the first share stands for all.
+    if let Some(agent) = header.agents.first() {
+        (header.command, header.environment) = (agent.command.clone(), agent.environment.clone());
+    }
+    header.plan.threads = runs.iter().map(|run| run.header.plan.threads).sum();
+    for (place, origin) in header.origins.iter_mut().enumerate() {
+        let mut all = runs.iter().filter_map(|run| run.header.origins.get(place)).map(|origin| &origin.connections);
+        origin.connections.limit = all.clone().map(|connections| connections.limit).sum();
+        origin.connections.limited_by = all.find_map(|connections| connections.limited_by);
+    }
+    Ok(header)
+}
+
+/// The first field in which two headers differ that must not.
+fn difference(one: &RunHeader, other: &RunHeader) -> Option<String> {
+    let [one, other] = [one, other].map(comparable);
+    let Value::Object(fields) = &one else { return None };
+    let names = fields.keys().chain(other.as_object().into_iter().flat_map(|fields| fields.keys()));
+    let what = names.into_iter().find(|name| one.get(name) != other.get(name))?;
+    let inner = |value: &Value| value.get(what).and_then(Value::as_object).cloned().unwrap_or_default();
+    let (a, b) = (inner(&one), inner(&other));
+    let part = a.keys().chain(b.keys()).find(|name| a.get(*name) != b.get(*name));
+    Some(match part {
+        Some(part) => format!("`{what}.{part}`"),
+        None => format!("`{what}`"),
+    })
+}
+
+/// A header without what each machine has for itself.
+fn comparable(header: &RunHeader) -> Value {
+    let mut header = header.clone();
+    header.command.clear();
+    header.environment = Default::default();
+    header.plan.threads = 0;
+    for origin in &mut header.origins {
+        (origin.connections.limit, origin.connections.limited_by) = (0, None);
+    }
+    let of = header.agents.first().map(|agent| (agent.of, agent.start_at.clone(), agent.due_of_all));
+    header.agents.clear();
+    let mut value = serde_json::to_value(&header).unwrap_or_default();
+    if let Some((of, start_at, due_of_all)) = of {
+        value["agents"] = serde_json::json!({ "of": of, "start_at": start_at, "due_of_all": due_of_all });
+    }
+    value
+}

@@ -1,0 +1,100 @@
+//! The machines that offered a load together, as they are told and judged.
+
+use super::{Ending, Tally};
+use crate::document::{
+    Agent, AgentPlan, AgentResult, Arrivals, Finding, RunDocument, RunStatus, Severity, ValidityStatus, lost,
+    shares_missing, stopped,
+};
+use unblink_analysis::evidence::{Agents, WorstAgent};
+use unblink_analysis::finding::FindingCode;
+
+impl Tally {
+    /// The machines: with what came of each, once their records were merged.
+    pub(super) fn agents(&self, ending: &Ending) -> Vec<Agent> {
+        if !ending.agents.is_empty() {
+            return ending.agents.clone();
+        }
+        let planned = self.header.agents.iter().cloned();
+        planned.map(|plan| Agent { plan, result: None }).collect()
+    }
+
+    /// All of the load was offered by those whose records are here, and these are whole.
+    pub(super) fn is_whole_load(&self, ending: &Ending) -> bool {
+        shares_missing(&self.header.agents) == 0 && lost(&ending.agents) == Some(0)
+    }
+
+    /// What the checks must know of them. `None` of a run that one machine does alone.
+    pub(super) fn agents_judged(&self, ending: &Ending) -> Option<Agents> {
+        let plans = &self.header.agents;
+        let first = plans.first()?;
+        let killed = ending.agents.iter().filter(|agent| is_lost(agent)).count() as u64;
+        let measured = &self.totals.counters.measured;
+        Some(Agents {
+            is_merged: !ending.agents.is_empty(),
+            name: first.name(),
+            heard: plans.len() as u64,
+            shares_missing: shares_missing(plans),
+            shares: first.of,
+            killed,
+            lost: lost(&ending.agents),
+            due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
+            stopped: stopped(&ending.agents),
+            worst: ending.agents.iter().filter_map(worst).max_by_key(|worst| worst.is_invalid),
+        })
+    }
+}
+
+impl AgentResult {
+    /// What the own document of a machine says, whose run came to an end.
+    pub(crate) fn of(document: &RunDocument) -> AgentResult {
+        let p99 = document.response_time.quantiles.iter().find(|quantile| quantile.q == 0.99);
+        AgentResult {
+            status: document.status,
+            arrivals: document.arrivals.clone(),
+            p99_ns: p99.filter(|quantile| !quantile.censored).map(|quantile| quantile.value),
+            validity: document.validity.clone(),
+            generator: document.generator.clone(),
+        }
+    }
+
+    /// The same of a machine whose record breaks off, or that never began: what has no end in it is lost.
+    pub(crate) fn lost(document: &RunDocument, plan: &AgentPlan, ended: Arrivals, due: u64) -> AgentResult {
+        let scheduled = plan.due.unwrap_or(due);
+        let lost = scheduled.saturating_sub(ended.scheduled);
+        let arrivals = Arrivals { scheduled: ended.scheduled + lost, lost, ..ended };
+        AgentResult { status: RunStatus::Running, arrivals, ..AgentResult::of(document) }
+    }
+}
+
+fn is_lost(agent: &Agent) -> bool {
+    agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Running)
+}
+
+/// The finding against this machine's own doing that weighs most. What speaks of the target, or of how much was measured, is
+/// judged for all machines together.
+fn worst(agent: &Agent) -> Option<WorstAgent> {
+    let result = agent.result.as_ref().filter(|_| !is_lost(agent))?;
+    let findings = result.validity.findings.iter();
+    let worst = findings.filter(|finding| is_own(finding)).max_by_key(|finding| finding.severity)?;
+    (worst.severity > Severity::Note).then(|| WorstAgent {
+        name: agent.plan.name(),
+        message: worst.message.clone(),
+        is_invalid: result.validity.status == ValidityStatus::Invalid && worst.severity == Severity::Invalidates,
+    })
+}
+
+fn is_own(finding: &Finding) -> bool {
+    const OWN: [FindingCode; 10] = [
+        FindingCode::Accounting,
+        FindingCode::SetupFailed,
+        FindingCode::SentBelowOffered,
+        FindingCode::GeneratorLate,
+        FindingCode::GeneratorBusy,
+        FindingCode::GeneratorPaused,
+        FindingCode::CpuSteal,
+        FindingCode::ClientShedLoad,
+        FindingCode::LocalLimit,
+        FindingCode::NeverConnected,
+    ];
+    OWN.iter().any(|code| code.code() == finding.code)
+}
