@@ -214,6 +214,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::NoOperations => &[],
             PlanError::Mix(_) => &["order"],
             PlanError::Journeys(_) => &["journeys-max"],
+            PlanError::TooManyShares(_) | PlanError::NoSuchShare { .. } => &["share"],
             PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],
             PlanError::FewerUsersThanThreads { .. } => &["threads", "closed"],
         };

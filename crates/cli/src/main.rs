@@ -27,6 +27,7 @@ mod lab;
 mod live;
 mod load;
 mod manual;
+mod merge;
 mod mirror;
 mod observe;
 mod output;
@@ -79,6 +80,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
+        Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),

@@ -106,6 +106,11 @@ impl Values {
         })
     }
 
+    /// Some keys follow what was inserted before: they depend on answers.
+    pub fn follows_inserts(&self) -> bool {
+        self.inserted.is_some()
+    }
+
     /// The same with another place for what is taken from answers.
     pub fn sharing(self, globals: Arc<Globals>) -> Values {
         Values { globals, ..self }

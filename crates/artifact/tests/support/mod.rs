@@ -49,6 +49,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         started_at: "2026-11-20T09:15:00.250Z".into(),
         command: ["unblink", "run", "http://example.net/"].map(String::from).to_vec(),
         environment: Environment { kernel: "Linux 6.1".into(), cores: 8, ..Environment::default() },
+        agents: Vec::new(),
         plan: RunPlan {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
             order: None,

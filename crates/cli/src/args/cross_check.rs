@@ -41,6 +41,11 @@ impl CrossCheckArgs {
         prometheus.or(self.cross_check_scrape.as_ref().map(|url| (SCRAPE, url.as_str(), false)))
     }
 
+    /// Something is asked of the service.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.source().is_some()
+    }
+
     /// The flags of the metrics that are asked for.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &'static str> {
         let all = [

@@ -21,6 +21,7 @@ pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod script;
+pub(crate) mod share;
 pub(crate) mod short;
 pub(crate) mod signoff;
 pub(crate) mod sim;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
+    /// Make one run of the run folders of several machines that offered shares of one load
+    Merge(Box<MergeArgs>),
     /// Simulate a load in virtual time against a server you describe
     Sim(Box<sim::SimArgs>),
     /// Compare what different load tools would report about one server with what users feel
@@ -243,6 +246,35 @@ pub(crate) struct ReportArgs {
     pub html: Option<PathBuf>,
     #[command(flatten)]
     pub store: history::StoreArgs,
+}
+
+const MERGE_HELP: &str = "\
+EXAMPLES
+  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 1/2 -o a     on one machine
+  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 2/2 -o b     on another one
+  unblink merge a b -o whole
+
+EXIT STATUS
+  0 objectives met   1 missed   2 wrong usage, or no parts of one run   3 the run is invalid, or no verdict can be given";
+
+/// Make one run of the run folders of several machines that offered shares of one load.
+///
+/// Each was started with --share, with the same plan, --seed and --start-at. Intervals are added up, so that every figure is that of
+/// the whole load, as if one machine had offered it. What a folder lacks, or a machine that is missing would have sent, counts as lost.
+/// The same bytes come out in whichever order folders are named, and whichever of them were merged before.
+#[derive(clap::Args, Debug)]
+#[command(after_help = MERGE_HELP)]
+pub(crate) struct MergeArgs {
+    /// The run folders of the machines, or folders that were merged of some of them
+    #[arg(value_name = "DIR", required = true)]
+    pub dirs: Vec<PathBuf>,
+    /// Folder for the merged record and its report [default: unblink-runs/<time>]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub exports: Exports,
+    #[command(flatten)]
+    pub keep: history::KeepArgs,
 }
 
 /// Forms of the result, shared by every command that has one.

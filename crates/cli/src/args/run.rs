@@ -7,6 +7,7 @@ use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
 use super::metric_rule::{self, MetricRule, StopRule};
 use super::objectives::SloArgs;
+use super::share::{ShareArgs, ShareOf};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use crate::journey::{self, Journey};
@@ -104,6 +105,9 @@ pub(crate) struct RunArgs {
     pub target: TargetArgs,
 
     #[command(flatten)]
+    pub share: ShareArgs,
+
+    #[command(flatten)]
     pub objectives: SloArgs,
 
     /// Stop the run when this rule holds, such as 'p99 > 2s for 5s', or one on the service's own metrics, such as
@@ -152,6 +156,11 @@ impl RunArgs {
         })
     }
 
+    /// Worker threads, if it was said how many: each share has one.
+    pub(crate) fn threads(&self) -> Option<u32> {
+        self.share.share.map(ShareOf::threads).or(self.target.threads)
+    }
+
     /// Rules on our own figures that stop it.
     pub(crate) fn figure_rules(&self) -> Vec<AbortRule> {
         let of_figure = |rule: &StopRule| match rule {
@@ -196,6 +205,7 @@ impl RunArgs {
             precision: PrecisionArgs::default(),
             lines: LineArgs::default(),
             target,
+            share: ShareArgs::default(),
             objectives: SloArgs::default(),
             abort_on: Vec::new(),
             output: None,

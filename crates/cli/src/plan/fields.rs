@@ -11,13 +11,15 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 12] = [
+pub(super) const NO_FIELDS: [&str; 14] = [
     "arrival",
     "json",
     "quiet",
     "store",
     "no-store",
     "resume",
+    "share",
+    "start-at",
     "simulate",
     "help",
     "version",

@@ -17,7 +17,7 @@ use unblink_engine::error::EngineError;
 use unblink_engine::feeding::{Feed, FeedError, feed};
 use unblink_engine::job::Job;
 use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, once, preflight};
-use unblink_engine::run::Running;
+use unblink_engine::run::{Running, Starting};
 use unblink_engine::target::Target;
 use unblink_engine::walk::Walk;
 use unblink_wire::Limits;
@@ -270,9 +270,8 @@ impl AnyJob {
         self
     }
 
-    /// Each worker keeps the first `failed_each` arrivals that fail in each way.
-    pub(super) fn start(self, failed_each: u32) -> Result<Running, EngineError> {
-        of_any!(self, job => unblink_engine::run::start_keeping(job, failed_each))
+    pub(super) fn start(self, starting: Starting) -> Result<Running, EngineError> {
+        of_any!(self, job => unblink_engine::run::start_as(job, starting))
     }
 }
 

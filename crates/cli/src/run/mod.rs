@@ -21,6 +21,7 @@ mod redirected;
 mod redis;
 pub(crate) mod requests;
 pub(crate) mod setup;
+mod share;
 mod sockets;
 mod target_file;
 mod version;
@@ -47,11 +48,12 @@ use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
-use unblink_engine::run::{OriginSummary, Summary};
+use unblink_engine::run::{OriginSummary, Starting, Summary};
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let prepared = prepare(args)?;
+    share::check_start(args)?;
     args.load.replay.tell(args.load.seed);
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
@@ -97,7 +99,8 @@ fn recorded(
 
 /// A run that did not begin has no figure to be found by.
 fn keep(args: &RunArgs, folder: &Path, document: &RunDocument) {
-    if document.preflight().is_none() {
+    // One share is no run: the merged one is.
+    if document.preflight().is_none() && document.agents.is_empty() {
         history::keep(&args.keep, &[folder.to_path_buf()]);
     }
 }
@@ -139,7 +142,7 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing, health, guards, mut cross_check, .. } =
+    let Prepared { job, mut header, target_line, setup, showing, health, guards, mut cross_check, start_at, .. } =
         prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
@@ -169,12 +172,14 @@ pub(crate) fn execute_watched(
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
     }
+    let at = share::wait(start_at, quiet, interruptions);
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
     let (plan, script) = (job.plan().clone(), job.script().cloned());
     let laws = job.values().map(Laws::of);
     let steal = StealMeter::now();
-    let mut running = job.start(showing.as_ref().map_or(0, failures::Showing::each))?;
+    let failed_each = showing.as_ref().map_or(0, failures::Showing::each);
+    let mut running = job.start(Starting { failed_each, at })?;
     // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
     let (watching, mut spending) = guards.watch(running.controls(), running.start())?;
     let again = setup.map(setup::Asked::again).transpose()?;
@@ -183,7 +188,8 @@ pub(crate) fn execute_watched(
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
     let mut abort = abort::Watch::new(&header);
-    header.started_at = clock::rfc3339(started_at);
+    // What all machines were told is the same on each to the last digit.
+    header.started_at = clock::rfc3339(at.unwrap_or(started_at));
     let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
         Err(error) => {
@@ -287,7 +293,7 @@ fn ending(
 ) -> Ending {
     let recorded_to = tally.end();
     let due = tally.totals().counters.measured.due;
-    let length = match (plan.is_open(), plan.spec().limit) {
+    let length = match (plan.is_open(), plan.limit()) {
         // No schedule says when closed users have sent the last of a fixed number.
         (false, Some(limit)) if due >= limit => plan.load_length().min(recorded_to),
         _ => plan.load_length(),

@@ -25,14 +25,19 @@ pub(super) fn pool(
     // descriptors are shared.
     let by_ports = targets.iter().map(|target| ports_for(target, limits));
     let (by_ports, quick) = by_ports.min().unwrap_or((u64::MAX, u64::MAX));
+    // Of the connections of all machines, those of the shares that are here.
+    let shares = args.share.share.map(|share| (share.threads(), share.of));
+    let of_all = |here: u32| shares.map_or(here, |(threads, of)| here.div_ceil(threads).saturating_mul(of));
+    let here = |all: u32| shares.map_or(all, |(threads, of)| all.div_ceil(of).saturating_mul(threads));
+    let threads_asked = args.threads().unwrap_or(1);
     let fitting = limits.connections(threads) / targets.len() as u64;
     let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
-            let (max, limited_by) = auto_limit(users, fitting, quick);
-            return Ok((Pool::Auto { max: max.max(args.target.threads.unwrap_or(1)) }, limited_by));
+            let (max, limited_by) = auto_limit(users.map(here), fitting, quick);
+            return Ok((Pool::Auto { max: of_all(max.max(threads_asked)) }, limited_by));
         }
-        Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
-        Connections::Fixed(n) => (n, Pool::Fixed { n }),
+        Connections::Auto(Some(max)) => (here(max), Pool::Auto { max }),
+        Connections::Fixed(n) => (here(n), Pool::Fixed { n }),
     };
     if u64::from(asked) > fitting {
         refuse!(

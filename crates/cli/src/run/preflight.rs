@@ -70,7 +70,7 @@ pub(crate) fn record(
     folder: &Path,
 ) -> Result<(RunDocument, Tally)> {
     output::note(format_args!("error: {failed}"));
-    header.started_at = clock::now();
+    header.started_at = header.agents.first().map_or_else(clock::now, |agent| agent.start_at.clone());
     let mut origins = vec![OriginEnding::default(); failed.origin + 1];
     origins[failed.origin].preflight = Some(failed.what());
     let ending = Ending {

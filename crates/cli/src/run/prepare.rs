@@ -6,6 +6,7 @@ use super::objectives::Asked;
 use super::pool::{AUTO_CONNECTIONS_MAX, pool};
 use super::requests::{Requests, requests};
 use super::setup;
+use super::share as of_share;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
 use super::{codes, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
@@ -55,6 +56,8 @@ pub(crate) struct Prepared {
     pub guards: Guards,
     /// What is asked of the service's own metrics.
     pub cross_check: Option<cross_check::CrossCheck>,
+    /// When t = 0 is to be, if that was said.
+    pub start_at: Option<jiff::Timestamp>,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -85,8 +88,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     )?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
-    let trace_seed = lets::unique();
+    let trace_seed = of_share::run_seed(args).unwrap_or_else(lets::unique);
     let values = requests.values(&plan, args.load.seed)?.map(|values| values.tracing(trace_seed));
+    of_share::check_values(args, values.as_ref())?;
     let script = source.map(|source| source.open(&targets[0], plan.threads(), &guard, &terms, &args.load));
     let script = script.transpose()?;
     let expects = match script.as_ref().is_some_and(|script| script.hears()) {
@@ -140,7 +144,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
     let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
     let cross_check = cross_check::prepare(args, job.plan().load_length(), &limits)?;
-    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check })
+    header.agents = of_share::agent(args, job.plan(), &header);
+    let start_at = args.share.start_at;
+    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check, start_at })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.
@@ -180,7 +186,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let mut requests = requests(args, Version::One)?;
     script::read(args)?.iter().for_each(|source| requests.made_by(source));
     cross_check::check(args)?;
-    let threads = args.target.threads.unwrap_or(1);
+    let threads = args.threads().unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
         Connections::Fixed(n) => Pool::Fixed { n },
@@ -225,10 +231,10 @@ fn plan(
         LoadSpec::RecordedUsers(users) => users.recorded().most_in_a_second() as f64,
         load => highest_together(&load.open_parts()),
     };
-    let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
+    let wanted = args.threads().unwrap_or_else(|| threads(rate_max_per_s, &load));
     let (pool, limited_by) = pool(args, load.users(), limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
-    let threads = args.target.threads.unwrap_or(wanted.min(max));
+    let threads = args.threads().unwrap_or(wanted.min(max));
     Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
 }
 
@@ -285,6 +291,7 @@ fn core_plan(
             .with_sockets(&requests.sockets),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
+    let plan = of_share::of_plan(args, plan)?;
     if args.load.warmup == Warmup::Auto {
         if plan.journeys().is_some() {
             refuse!(
@@ -357,7 +364,7 @@ fn header(
     limits: &Limits,
     asked: &Asked,
 ) -> RunHeader {
-    let connections = ConnectionPlan::of(job.plan().spec().pool);
+    let connections = ConnectionPlan::of(job.plan().pool_here());
     let origins = requests.origin_names().map(|name| OriginPlan { name, connections: connections.clone() });
     let (mut plan, loads) = describe(args, job.plan(), &requests.targets);
     plan.values = job.values().into_iter().flat_map(values_sent::plans).collect();
@@ -366,6 +373,7 @@ fn header(
         started_at: String::new(),
         command: secrets::mask_command(environment::arguments()),
         environment: environment::describe(limits),
+        agents: Vec::new(),
         plan,
         loads,
         origins: origins.collect(),

@@ -306,6 +306,7 @@ impl Described {
             started_at: clock::now(),
             command: secrets::mask_command(environment::arguments()),
             environment: environment::describe(&unblink_engine::limits::raise()),
+            agents: Vec::new(),
             plan: run_plan,
             loads,
             origins: asked.origin_names().into_iter().map(origin).collect(),

@@ -36,6 +36,9 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
              has opened: send a few journeys with run -n instead"
         );
     }
+    if args.run.share.start_at.is_some() {
+        refuse!(["start-at", "share"], "--start-at and --share are about a run: leave them out, try sends each request once");
+    }
     let prepared = prepare(&args.run)?;
     let (all, left_out) = match args.arrival {
         Some(number) => (vec![which::of_arrival(prepared.job.plan(), number)?], 0),

@@ -93,6 +93,13 @@ impl Plan {
         Share { first: self.shares.first + shard, of: self.shares.of }
     }
 
+    /// Measured requests at the most, of the shares that are here; of an open load it is the whole load that has a limit.
+    pub fn limit(&self) -> Option<u64> {
+        let (all, of) = (self.spec.limit?, u64::from(self.shares.of));
+        let here = self.shares_here().map(|share| all / of + u64::from(u64::from(share.first) < all % of));
+        Some(if self.is_whole() || self.is_open() { all } else { here.sum() })
+    }
+
     /// Connections of worker `shard` to each origin; each worker has at least one.
     pub fn pool_of(&self, shard: u32) -> Pool {
         let Share { first, of } = self.share_of(shard);

@@ -1,0 +1,106 @@
+//! A share of a run that several machines offer together.
+
+use crate::args::run::RunArgs;
+use crate::args::share::ShareOf;
+use crate::errors::{refuse, refused};
+use crate::signals::Interruptions;
+use crate::{clock, output};
+use anyhow::Result;
+use jiff::Timestamp;
+use std::time::{Duration, SystemTime};
+use unblink_artifact::document::AgentPlan;
+use unblink_artifact::header::RunHeader;
+use unblink_core::plan::{Plan, WorkerShares};
+use unblink_report::format;
+use unblink_workload::Values;
+
+/// Before the start there must be time to ask the target once and to open connections.
+const READY_BEFORE: Duration = Duration::from_secs(2);
+
+/// The plan with the shares that were asked for, or as it is.
+pub(super) fn of_plan(args: &RunArgs, plan: Plan) -> Result<Plan> {
+    let Some(ShareOf { first, of, .. }) = args.share.share else { return Ok(plan) };
+    if args.precision.precision.is_some() {
+        refuse!(
+            ["precision", "share"],
+            "--precision and --share exclude each other: one machine does not know what all of them have measured"
+        );
+    }
+    if args.cross_check.is_asked() {
+        refuse!(
+            ["share"],
+            "--cross-check-… and --share exclude each other: the service counts the requests of all machines"
+        );
+    }
+    let plan = plan.with_shares(WorkerShares { first: first - 1, of });
+    plan.map_err(|error| refused(&["share", "connections"], error.to_string()))
+}
+
+/// What follows from answers is known to the machine alone that had them.
+pub(super) fn check_values(args: &RunArgs, values: Option<&Values>) -> Result<()> {
+    if args.share.share.is_some() && values.is_some_and(Values::follows_inserts) {
+        refuse!(
+            ["share"],
+            "--share: keys that follow what was inserted (latest) need all answers, and a machine has only those of its own share"
+        );
+    }
+    Ok(())
+}
+
+/// What is unique to a run, and the same on all its machines.
+pub(super) fn run_seed(args: &RunArgs) -> Option<u64> {
+    args.share.share?;
+    let start_at = args.share.start_at?.as_nanosecond() as u64;
+    Some(unblink_core::random::mixed(unblink_core::random::mixed(args.load.seed) ^ start_at) | 1)
+}
+
+/// For the header: this machine, if it has not all of the load.
+pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<AgentPlan> {
+    let (Some(ShareOf { first, last, of }), Some(start_at)) = (args.share.share, args.share.start_at) else {
+        return Vec::new();
+    };
+    let (from, to) = (plan.measured_from(), plan.load_length());
+    vec![AgentPlan {
+        first,
+        last,
+        of,
+        start_at: clock::rfc3339(start_at.into()),
+        due: plan.scheduled(from, to).map(|scheduled| scheduled.measured),
+        due_of_all: plan.scheduled_of_all(from, to).map(|scheduled| scheduled.measured),
+        command: header.command.clone(),
+        environment: header.environment.clone(),
+    }]
+}
+
+/// Is there time enough until the start?
+pub(super) fn check_start(args: &RunArgs) -> Result<()> {
+    let Some(start_at) = args.share.start_at else { return Ok(()) };
+    let ahead = start_at.duration_since(Timestamp::now());
+    if ahead < READY_BEFORE.try_into().unwrap_or_default() {
+        refuse!(
+            ["start-at"],
+            "--start-at {} {}: give a time at least {} s ahead",
+            clock::rfc3339(start_at.into()),
+            match ahead.is_negative() {
+                true => "has passed",
+                false => "is too soon",
+            },
+            READY_BEFORE.as_secs()
+        );
+    }
+    Ok(())
+}
+
+/// Waits until it is time to make ready, or an interruption ends the process.
+pub(super) fn wait(start_at: Option<Timestamp>, quiet: bool, interruptions: &Interruptions) -> Option<SystemTime> {
+    let at = SystemTime::from(start_at?);
+    let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
+    if let Some(time) = ahead.checked_sub(READY_BEFORE / 2) {
+        if !quiet {
+            let said = format::plain(&format::moment(ahead.as_nanos() as u64));
+            output::note(format_args!("starting at {}, in {said}", clock::rfc3339(at)));
+        }
+        interruptions.wait(time);
+    }
+    Some(at)
+}
