@@ -2,6 +2,7 @@
 //! and [`apart`].
 
 pub(crate) mod addresses;
+pub(crate) mod agents;
 pub(crate) mod apart;
 pub(crate) mod cross_check;
 pub(crate) mod events;

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, apart, cross_check, events, replayed, run, setup, values};
+use crate::block::{Section, Tone, agents, apart, cross_check, events, replayed, run, setup, values};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -69,6 +69,7 @@ fn figures(screen: &mut Screen, doc: &RunDocument) {
     all(screen, replayed::section(doc, room));
     all(screen, values::section(doc));
     all(screen, setup::section(doc));
+    all(screen, agents::section(doc, room));
     screen.section(&run::throughput(doc));
 }
 

@@ -30,8 +30,8 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
     let mut who = Vec::new();
     if missing > 0 {
         let shares = u64::from(agents.shares);
-        let (plural, has) = if missing == 1 { ("share", "has") } else { ("shares", "have") };
-        who.push(format!("{} of {} {plural} {has} no record here", text::count(missing), text::count(shares)));
+        let has = if missing == 1 { "has" } else { "have" };
+        who.push(format!("{} shares {has} no record here", text::of(missing, shares)));
     }
     if agents.killed > 0 {
         let (plural, its) = if agents.killed == 1 { ("record breaks", "one machine's") } else { ("records break", "machines'") };

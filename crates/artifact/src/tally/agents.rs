@@ -84,14 +84,13 @@ fn worst(agent: &Agent) -> Option<WorstAgent> {
 }
 
 fn is_own(finding: &Finding) -> bool {
-    const OWN: [FindingCode; 10] = [
+    const OWN: [FindingCode; 9] = [
         FindingCode::Accounting,
         FindingCode::SetupFailed,
         FindingCode::SentBelowOffered,
         FindingCode::GeneratorLate,
         FindingCode::GeneratorBusy,
         FindingCode::GeneratorPaused,
-        FindingCode::CpuSteal,
         FindingCode::ClientShedLoad,
         FindingCode::LocalLimit,
         FindingCode::NeverConnected,

@@ -5,7 +5,7 @@ use crate::format;
 use unblink_artifact::document::{LoadModel, RunDocument};
 
 /// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`. Only a run that was
-/// stopped has withheld any.
+/// stopped has withheld any, and only one of several machines has lost any.
 pub(crate) fn account(doc: &RunDocument) -> Vec<(&'static str, &'static str, u64)> {
     let a = &doc.arrivals;
     let mut account = vec![
@@ -17,6 +17,9 @@ pub(crate) fn account(doc: &RunDocument) -> Vec<(&'static str, &'static str, u64
     ];
     if a.withheld > 0 {
         account.push(("withheld", "withheld", a.withheld));
+    }
+    if a.lost > 0 {
+        account.push(("lost", "lost", a.lost));
     }
     account
 }
@@ -64,6 +67,7 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         "timed out" => format!("longer than {}", format::least(doc.plan.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
         "withheld" => "due after the run was stopped".into(),
+        "lost" => "with a machine of which nothing was heard".into(),
         _ => "waiting when the run ended".into(),
     }
 }

@@ -105,10 +105,10 @@ pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
 /// What became of the arrivals as a whole, as a heading.
 pub(crate) fn account_finding(doc: &RunDocument) -> String {
     let finding = of_those_due(doc);
-    match doc.arrivals.withheld {
-        0 => finding,
-        n => format!("{finding}; {} withheld", format::count(n)),
-    }
+    let left_out = [(doc.arrivals.withheld, "withheld"), (doc.arrivals.lost, "lost")];
+    left_out.into_iter().filter(|(n, _)| *n > 0).fold(finding, |finding, (n, what)| {
+        format!("{finding}; {} {what}", format::count(n))
+    })
 }
 
 fn of_those_due(doc: &RunDocument) -> String {

@@ -62,6 +62,9 @@ fn arrivals(run: &IndexedRun) -> Section {
     if all.withheld > 0 {
         ends.push(("withheld", all.withheld));
     }
+    if all.lost > 0 {
+        ends.push(("lost", all.lost));
+    }
     ends.push(("scheduled", all.scheduled));
     let row = |(name, n)| vec![plain(name), plain(format::count(n)), plain(format::share(n, all.scheduled))];
     let align = vec![Align::Left, Align::Right, Align::Right];

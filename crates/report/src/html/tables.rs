@@ -2,7 +2,7 @@
 
 use super::block::write;
 use crate::block::{
-    Block, Paint, Room, Section, Span, Table, apart, cross_check, events, left, plain, replayed, right, run,
+    Block, Paint, Room, Section, Span, Table, agents, apart, cross_check, events, left, plain, replayed, right, run,
     setup, values,
 };
 use crate::svg::canvas::escape;
@@ -28,6 +28,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, replayed::section(doc, Room::Page), level);
     write(out, values::section(doc), level);
     write(out, setup::section(doc), level);
+    write(out, agents::section(doc, Room::Page), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);
     write(out, run::retries(doc), level);

@@ -364,6 +364,7 @@ fn the_bar_of_the_account_has_the_shares_of_the_outcomes() {
             ("unfinished", a.unfinished),
             ("unsent", a.unsent),
             ("withheld", a.withheld),
+            ("lost", a.lost),
         ];
         assert_eq!(parts.len(), outcomes.iter().filter(|(_, n)| *n > 0).count());
         let whole: f64 = parts.iter().map(|part| part.1).sum();

@@ -1,0 +1,256 @@
+//! Run folders of several machines become one.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::{RATE, header};
+use unblink_artifact::document::{self, AgentPlan, LoadKind, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::folder::{
+    FolderWriter, HLOG_FILE, LINES_FILE, MergeError, RUN_FILE, merge, read_folder, replay, report_part,
+};
+use unblink_artifact::header::RunHeader;
+use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec, WorkerShares};
+use unblink_core::record::{Interval, Series};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
+use unblink_core::time::{MILLISECOND_NS, Nanos};
+
+const SECONDS: u64 = 12;
+
+fn plan() -> Plan {
+    let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(SECONDS))];
+    Plan::new(PlanSpec {
+        load: LoadSpec::Open { phases, process: Process::Poisson { seed: 3 } },
+        warmup: Nanos::from_secs(1),
+        limit: None,
+        timeout: Nanos::from_secs(5),
+        drain: None,
+        pool: Pool::Auto { max: 20_000 },
+        threads: 1,
+        retry: None,
+        idempotent: vec![true, true],
+        mix: Default::default(),
+        origins: Default::default(),
+        rate_cap: None,
+    })
+    .expect("a valid plan")
+}
+
+fn share(first: u32, of: u32) -> Plan {
+    plan().with_shares(WorkerShares { first, of }).expect("there is such a share")
+}
+
+fn simulated(plan: &Plan) -> Vec<Interval> {
+    let server = ServerSpec::new(Service::Constant(Nanos(10 * MILLISECOND_NS)));
+    let mut intervals = Vec::new();
+    simulate(plan, &WorldSpec::new(server), |interval| intervals.push(interval.clone()));
+    intervals
+}
+
+fn header_of(plan: &Plan) -> RunHeader {
+    let mut header = header(SECONDS, 1);
+    if let LoadKind::Open { process, .. } = &mut header.loads[0].kind {
+        *process = document::Process::Poisson { seed: 3 };
+    }
+    let (from, to) = (plan.measured_from(), plan.load_length());
+    let WorkerShares { first, of } = plan.shares();
+    if !plan.is_whole() {
+        header.command.push(format!("--share {}/{of}", first + 1));
+        header.agents = vec![AgentPlan {
+            first: first + 1,
+            last: first + 1,
+            of,
+            start_at: header.started_at.clone(),
+            due: plan.scheduled(from, to).map(|n| n.measured),
+            due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
+            command: header.command.clone(),
+            environment: header.environment.clone(),
+        }];
+    }
+    header
+}
+
+fn ending_of(plan: &Plan, header: &RunHeader) -> Ending {
+    let (from, to) = (plan.measured_from(), plan.load_length());
+    let scheduled = plan.scheduled(from, to).expect("open");
+    Ending {
+        status: RunStatus::Complete,
+        scheduled: Some(scheduled.measured),
+        scheduled_warmup: Some(scheduled.warmup),
+        scheduled_by_operation: plan.scheduled_apart(from, to).expect("two operations").by_operation,
+        steal_share: Some(0.0),
+        ..Ending::unknown(header, to)
+    }
+}
+
+/// The record of a machine, whose run was killed before `until` if that is given.
+fn record(dir: &Path, plan: &Plan, intervals: &[Interval], until: Option<usize>) -> PathBuf {
+    let header = header_of(plan);
+    let mut writer = FolderWriter::create(dir, &header).expect("a new folder");
+    let mut tally = Tally::new(header.clone());
+    for interval in intervals.iter().take(until.unwrap_or(usize::MAX)) {
+        tally.add(interval);
+        writer.interval(interval).expect("written");
+    }
+    if until.is_none() {
+        writer.finish(&tally.document(&ending_of(plan, &header))).expect("written");
+    }
+    dir.to_path_buf()
+}
+
+fn shares(dir: &Path, of: u32) -> Vec<PathBuf> {
+    let one = |first| {
+        let plan = share(first, of);
+        record(&dir.join(format!("share-{first}")), &plan, &simulated(&plan), None)
+    };
+    (0..of).map(one).collect()
+}
+
+fn bytes(dir: &Path) -> [Vec<u8>; 3] {
+    [RUN_FILE, HLOG_FILE, LINES_FILE].map(|name| std::fs::read(dir.join(name)).expect("it is there"))
+}
+
+fn codes(document: &RunDocument) -> Vec<&str> {
+    document.validity.findings.iter().map(|finding| finding.code.as_str()).collect()
+}
+
+#[test]
+fn four_machines_are_one_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let parts = shares(dir.path(), 4);
+    let merged = merge(&parts, &dir.path().join("merged")).expect("parts of one run");
+    let whole = plan();
+    let tally = support::tally(&header_of(&whole), &simulated(&whole));
+    let alone = tally.document(&ending_of(&whole, &header_of(&whole)));
+    assert!(alone.arrivals.scheduled > 1_000 && alone.arrivals.ok == alone.arrivals.scheduled);
+    assert_eq!(merged.arrivals, alone.arrivals);
+    assert_eq!(merged.warmup, alone.warmup);
+    assert_eq!(merged.response_time, alone.response_time);
+    assert_eq!(merged.service_time, alone.service_time);
+    assert_eq!(merged.rate, alone.rate);
+    assert_eq!(merged.slowest.len(), alone.slowest.len());
+    assert_eq!(merged.heatmap, alone.heatmap);
+    // The arrivals of all shares are tested as those of one machine.
+    assert!(alone.loads[0].arrival_process.is_some());
+    assert_eq!(merged.loads[0].arrival_process, alone.loads[0].arrival_process);
+    assert_eq!(merged.validity.status, alone.validity.status, "{:?}", merged.validity.findings);
+    for (merged, alone) in merged.operations.iter().zip(&alone.operations) {
+        assert_eq!((&merged.arrivals, &merged.response_time), (&alone.arrivals, &alone.response_time));
+    }
+    let names: Vec<String> = merged.agents.iter().map(|agent| agent.plan.name()).collect();
+    assert_eq!(names, ["share 1 of 4", "share 2 of 4", "share 3 of 4", "share 4 of 4"]);
+    let of_each = merged.agents.iter().map(|agent| agent.result.as_ref().expect("it was merged").arrivals.ok);
+    assert_eq!(of_each.sum::<u64>(), merged.arrivals.ok);
+    let (record, _) = replay(&dir.path().join("merged"), None, None).expect("readable");
+    assert_eq!(record.totals().track(Series::Response), tally.totals().track(Series::Response));
+    assert_eq!(report_part(&dir.path().join("merged"), None, None).expect("readable"), merged);
+}
+
+/// In whichever order they come, and merged one after the other or all at once.
+#[test]
+fn the_bytes_are_the_same_in_any_order() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let parts = shares(dir.path(), 5);
+    let to = |name: &str| dir.path().join(name);
+    let doc = merge(&parts, &to("all")).expect("parts of one run");
+    assert_eq!(doc.arrivals.lost, 0);
+    let mut backwards = parts.clone();
+    backwards.reverse();
+    merge(&backwards, &to("backwards")).expect("parts of one run");
+    let odd = merge(&[parts[0].clone(), parts[2].clone(), parts[4].clone()], &to("odd")).expect("mergeable");
+    assert!(odd.arrivals.lost > 0 && codes(&odd).contains(&"agents_lost"), "{:?}", codes(&odd));
+    merge(&[parts[3].clone(), parts[1].clone()], &to("even")).expect("mergeable");
+    merge(&[to("even"), to("odd")], &to("two levels")).expect("parts of one run");
+    for other in ["backwards", "two levels"] {
+        assert!(bytes(&to("all")) == bytes(&to(other)), "{other}");
+    }
+}
+
+/// A machine that covers two seconds at once, since it was late, draws the others along.
+#[test]
+fn borders_are_where_all_have_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let plans = [share(0, 2), share(1, 2)];
+    let mut intervals = plans.each_ref().map(simulated);
+    let late = intervals[1].remove(4);
+    let joined = &mut intervals[1][3];
+    joined.bank.add(&late.bank);
+    joined.bank.timeline.beside(&late.bank.timeline);
+    (joined.length, joined.double, joined.gauges) = (joined.length + late.length, true, late.gauges);
+    let parts: Vec<PathBuf> = (0..2)
+        .map(|i| record(&dir.path().join(i.to_string()), &plans[i], &intervals[i], None))
+        .collect();
+    let to = dir.path().join("merged");
+    let document = merge(&parts, &to).expect("parts of one run");
+    assert_eq!(document.arrivals.ok, document.arrivals.scheduled);
+    let mut lengths = Vec::new();
+    let mut doubles = Vec::new();
+    let merged = read_folder(&to).expect("readable");
+    let read = merged.for_each_interval(|interval| {
+        lengths.push(interval.length.0 / 1_000_000_000);
+        doubles.push(interval.double);
+    });
+    read.expect("whole");
+    assert_eq!(lengths[..6], [1, 1, 1, 2, 1, 1]);
+    assert_eq!(doubles[..6], [false, false, false, true, false, false]);
+}
+
+#[test]
+fn what_a_killed_machine_did_not_tell_is_lost_until_it_is_found() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let parts = shares(dir.path(), 3);
+    let killed = share(1, 3);
+    let intervals = simulated(&killed);
+    let broken = record(&dir.path().join("broken"), &killed, &intervals, Some(7));
+    let to = |name: &str| dir.path().join(name);
+
+    let without = merge(&[parts[0].clone(), parts[2].clone()], &to("without")).expect("mergeable");
+    let with_broken =
+        merge(&[broken.clone(), parts[0].clone(), parts[2].clone()], &to("with broken")).expect("mergeable");
+    let all = merge(&parts, &to("all")).expect("mergeable");
+    let due = |document: &RunDocument, share: usize| document.agents[share].plan.due.expect("open");
+    assert_eq!(without.arrivals.lost, due(&all, 1));
+    assert_eq!(without.arrivals.scheduled, all.arrivals.scheduled);
+    // Seven seconds of thirteen, one of them warm-up, were told of.
+    let ended = with_broken.arrivals.ok - without.arrivals.ok;
+    assert!(ended > 0 && ended < due(&all, 1));
+    assert_eq!(with_broken.arrivals.lost, due(&all, 1) - ended);
+    assert_eq!(with_broken.arrivals.scheduled, all.arrivals.scheduled);
+    assert_eq!(with_broken.agents[1].result.as_ref().map(|result| result.status), Some(RunStatus::Running));
+    for document in [&without, &with_broken] {
+        assert_eq!(document.validity.status, ValidityStatus::Invalid);
+        assert!(codes(document).contains(&"agents_lost") && !codes(document).contains(&"accounting"));
+        assert!(document.loads[0].arrival_process.is_none(), "some shares are not the process of all");
+        let a = &document.arrivals;
+        let sum = a.ok + a.failed + a.timed_out + a.unfinished + a.unsent + a.withheld + a.lost;
+        assert_eq!(sum, a.scheduled);
+    }
+    assert_eq!(report_part(&to("with broken"), None, None).expect("readable"), with_broken);
+    // Found later, it heals.
+    merge(&[to("without"), parts[1].clone()], &to("healed")).expect("mergeable");
+    assert!(bytes(&to("healed")) == bytes(&to("all")));
+    assert!(!codes(&all).contains(&"agents_lost"));
+}
+
+#[test]
+fn what_belongs_to_no_run_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let parts = shares(dir.path(), 2);
+    let refused = |from: &[PathBuf]| merge(from, &dir.path().join("refused")).expect_err("no parts of one run");
+    assert!(matches!(refused(&[]), MergeError::Nothing));
+    let twice = refused(&[parts[0].clone(), parts[1].clone(), parts[0].clone()]);
+    assert!(matches!(twice, MergeError::Twice { share: 1, of: 2, .. }), "{twice}");
+    let whole = plan();
+    let alone = record(&dir.path().join("alone"), &whole, &simulated(&whole), None);
+    assert!(matches!(refused(&[parts[0].clone(), alone]), MergeError::NotAShare { .. }));
+    let of_three = share(1, 3);
+    let other = record(&dir.path().join("other"), &of_three, &simulated(&of_three), None);
+    let error = refused(&[parts[0].clone(), other]).to_string();
+    assert!(error.contains("differ in `agents.of`") || error.contains("differ in `agents."), "{error}");
+    // Nothing is left of what was refused.
+    assert!(!dir.path().join("refused").exists());
+    let missing = refused(&[dir.path().join("nowhere")]).to_string();
+    assert!(missing.contains("nowhere"), "{missing}");
+}
