@@ -22,8 +22,8 @@ mod targets;
 mod validity;
 mod verdict;
 
-pub(crate) use agent::{lost, stopped};
 pub use agent::{Agent, AgentPlan, AgentResult, shares_missing};
+pub(crate) use agent::{lost, stopped};
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
     AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, PostgresPlan, RedisPlan,

@@ -2,8 +2,9 @@
 
 use crate::codes::{self, NamedCodes};
 use crate::document::{
-    AgentPlan, ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
-    OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
+    AgentPlan, ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives,
+    OperationPlan, OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
+    WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;

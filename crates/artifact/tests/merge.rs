@@ -179,9 +179,8 @@ fn borders_are_where_all_have_one() {
     joined.bank.add(&late.bank);
     joined.bank.timeline.beside(&late.bank.timeline);
     (joined.length, joined.double, joined.gauges) = (joined.length + late.length, true, late.gauges);
-    let parts: Vec<PathBuf> = (0..2)
-        .map(|i| record(&dir.path().join(i.to_string()), &plans[i], &intervals[i], None))
-        .collect();
+    let parts: Vec<PathBuf> =
+        (0..2).map(|i| record(&dir.path().join(i.to_string()), &plans[i], &intervals[i], None)).collect();
     let to = dir.path().join("merged");
     let document = merge(&parts, &to).expect("parts of one run");
     assert_eq!(document.arrivals.ok, document.arrivals.scheduled);
@@ -238,7 +237,8 @@ fn what_a_killed_machine_did_not_tell_is_lost_until_it_is_found() {
 fn what_belongs_to_no_run_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let parts = shares(dir.path(), 2);
-    let refused = |from: &[PathBuf]| merge(from, &dir.path().join("refused")).expect_err("no parts of one run");
+    let refused =
+        |from: &[PathBuf]| merge(from, &dir.path().join("refused")).expect_err("no parts of one run");
     assert!(matches!(refused(&[]), MergeError::Nothing));
     let twice = refused(&[parts[0].clone(), parts[1].clone(), parts[0].clone()]);
     assert!(matches!(twice, MergeError::Twice { share: 1, of: 2, .. }), "{twice}");

@@ -34,8 +34,13 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
         who.push(format!("{} shares {has} no record here", text::of(missing, shares)));
     }
     if agents.killed > 0 {
-        let (plural, its) = if agents.killed == 1 { ("record breaks", "one machine's") } else { ("records break", "machines'") };
-        let many = if agents.killed == 1 { String::new() } else { format!("{} ", text::count(agents.killed)) };
+        let (plural, its) = if agents.killed == 1 {
+            ("record breaks", "one machine's")
+        } else {
+            ("records break", "machines'")
+        };
+        let many =
+            if agents.killed == 1 { String::new() } else { format!("{} ", text::count(agents.killed)) };
         who.push(format!("{many}{its} {plural} off"));
     }
     let who = who.join(", and ");

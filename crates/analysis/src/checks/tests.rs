@@ -10,6 +10,7 @@ use unblink_core::record::{Bank, Outcomes, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
 mod addresses;
+mod agents;
 mod arrivals;
 mod asked_to_wait;
 mod cross_check;

@@ -105,8 +105,7 @@ pub(crate) fn stopped(agents: &[Agent]) -> u64 {
     if with_status(RunStatus::Complete).next().is_none() {
         return 0;
     }
-    let missing = with_status(RunStatus::Interrupted).filter_map(|agent| {
-        Some(agent.plan.due?.saturating_sub(agent.result.as_ref()?.arrivals.due()))
-    });
+    let missing = with_status(RunStatus::Interrupted)
+        .filter_map(|agent| Some(agent.plan.due?.saturating_sub(agent.result.as_ref()?.arrivals.due())));
     missing.sum()
 }

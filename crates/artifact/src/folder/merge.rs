@@ -38,7 +38,9 @@ pub fn merge(from: &[PathBuf], to: &Path) -> Result<RunDocument, MergeError> {
 fn ending(run: &RecordedRun) -> Result<Ending, FolderError> {
     match (&run.final_document, &run.header.agents[..]) {
         // Nothing was measured: the machine may as well not have been there.
-        (Some(document), [plan]) if document.preflight().is_some() => Ok(lost(document, plan, &Arrivals::default(), 0)),
+        (Some(document), [plan]) if document.preflight().is_some() => {
+            Ok(lost(document, plan, &Arrivals::default(), 0))
+        }
         (Some(document), [plan]) if document.agents.iter().all(|agent| agent.result.is_none()) => {
             let result = Some(AgentResult::of(document));
             Ok(Ending { agents: vec![Agent { plan: plan.clone(), result }], ..Ending::of(document) })

@@ -98,7 +98,8 @@ pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeErro
     }
     header.plan.threads = runs.iter().map(|run| run.header.plan.threads).sum();
     for (place, origin) in header.origins.iter_mut().enumerate() {
-        let mut all = runs.iter().filter_map(|run| run.header.origins.get(place)).map(|origin| &origin.connections);
+        let mut all =
+            runs.iter().filter_map(|run| run.header.origins.get(place)).map(|origin| &origin.connections);
         origin.connections.limit = all.clone().map(|connections| connections.limit).sum();
         origin.connections.limited_by = all.find_map(|connections| connections.limited_by);
     }

@@ -79,7 +79,8 @@ fn worst(agent: &Agent) -> Option<WorstAgent> {
     (worst.severity > Severity::Note).then(|| WorstAgent {
         name: agent.plan.name(),
         message: worst.message.clone(),
-        is_invalid: result.validity.status == ValidityStatus::Invalid && worst.severity == Severity::Invalidates,
+        is_invalid: result.validity.status == ValidityStatus::Invalid
+            && worst.severity == Severity::Invalidates,
     })
 }
 

@@ -1,10 +1,10 @@
 //! What only the end of a run knows.
 
-use crate::document::{
-    Aborted, AddressArrivals, Agent, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest,
-    Spread, ValueSent, WorkerPriority,
-};
 use crate::document::stopped;
+use crate::document::{
+    Aborted, AddressArrivals, Agent, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus,
+    SetupRequest, Spread, ValueSent, WorkerPriority,
+};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::record::{Bank, Counters, Operations};

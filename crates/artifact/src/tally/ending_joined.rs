@@ -9,7 +9,8 @@ impl Ending {
     /// of what was spread or drawn) is left out.
     pub(crate) fn join(parts: Vec<Ending>) -> Ending {
         let has = |status| parts.iter().any(|part| part.status == status);
-        let status = [RunStatus::Aborted, RunStatus::Interrupted, RunStatus::Complete].into_iter().find(|s| has(*s));
+        let status =
+            [RunStatus::Aborted, RunStatus::Interrupted, RunStatus::Complete].into_iter().find(|s| has(*s));
         // A machine whose record breaks off has no end. If all are so, the run was as good as stopped.
         let status = status.unwrap_or(RunStatus::Interrupted);
         let sum = |count: fn(&Ending) -> Option<u64>| parts.iter().map(count).sum::<Option<u64>>();
@@ -28,7 +29,10 @@ impl Ending {
             last_completion: parts.iter().filter_map(|part| part.last_completion).max(),
             steal_share: parts.iter().filter_map(|part| part.steal_share).reduce(f64::max),
             involuntary_switches: sum(|part| part.involuntary_switches),
-            priority: parts.iter().filter_map(|part| part.priority).max_by_key(|priority| shortfall(*priority)),
+            priority: parts
+                .iter()
+                .filter_map(|part| part.priority)
+                .max_by_key(|priority| shortfall(*priority)),
             kept_awake: parts.iter().filter_map(|part| part.kept_awake).reduce(|a, b| a && b),
             origins: origins(&parts),
             aborted: parts.iter().find_map(|part| part.aborted.clone()),

@@ -60,7 +60,9 @@ fn share(text: &str) -> Result<ShareOf, String> {
 
 fn start_at(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| {
-        format!("{text:?} is not a time as in RFC 3339, with its date and its zone, such as 2026-11-27T12:00:00Z")
+        format!(
+            "{text:?} is not a time as in RFC 3339, with its date and its zone, such as 2026-11-27T12:00:00Z"
+        )
     })
 }
 
@@ -73,7 +75,9 @@ mod tests {
         assert_eq!(share("2/4"), Ok(ShareOf { first: 2, last: 2, of: 4 }));
         assert_eq!(share("3-4/8").map(ShareOf::threads), Ok(2));
         assert_eq!(share("1-1024/1024").map(ShareOf::threads), Ok(1024));
-        for bad in ["", "2", "/", "0/4", "5/4", "2-1/4", "-1/4", "1/4/2", "1/1025", "a/b", "1/99999999999", "1/0"] {
+        for bad in
+            ["", "2", "/", "0/4", "5/4", "2-1/4", "-1/4", "1/4/2", "1/1025", "a/b", "1/99999999999", "1/0"]
+        {
             assert!(share(bad).unwrap_err().contains("expected which share of how many"), "{bad}");
         }
     }

@@ -142,8 +142,18 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing, health, guards, mut cross_check, start_at, .. } =
-        prepared;
+    let Prepared {
+        job,
+        mut header,
+        target_line,
+        setup,
+        showing,
+        health,
+        guards,
+        mut cross_check,
+        start_at,
+        ..
+    } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;

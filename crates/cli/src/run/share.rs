@@ -92,7 +92,11 @@ pub(super) fn check_start(args: &RunArgs) -> Result<()> {
 }
 
 /// Waits until it is time to make ready, or an interruption ends the process.
-pub(super) fn wait(start_at: Option<Timestamp>, quiet: bool, interruptions: &Interruptions) -> Option<SystemTime> {
+pub(super) fn wait(
+    start_at: Option<Timestamp>,
+    quiet: bool,
+    interruptions: &Interruptions,
+) -> Option<SystemTime> {
     let at = SystemTime::from(start_at?);
     let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
     if let Some(time) = ahead.checked_sub(READY_BEFORE / 2) {

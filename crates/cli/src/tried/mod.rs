@@ -37,7 +37,10 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
         );
     }
     if args.run.share.start_at.is_some() {
-        refuse!(["start-at", "share"], "--start-at and --share are about a run: leave them out, try sends each request once");
+        refuse!(
+            ["start-at", "share"],
+            "--start-at and --share are about a run: leave them out, try sends each request once"
+        );
     }
     let prepared = prepare(&args.run)?;
     let (all, left_out) = match args.arrival {

@@ -1,6 +1,8 @@
 //! Why a plan can't be.
 
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, RECORDED_USERS_MAX, SHARES_MAX, THREADS_MAX, USERS_MAX};
+use super::{
+    LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, RECORDED_USERS_MAX, SHARES_MAX, THREADS_MAX, USERS_MAX,
+};
 use crate::dispatch::ATTEMPTS_MAX;
 use crate::journey::JourneyError;
 use crate::mix::MixError;
@@ -217,7 +219,9 @@ pub enum PlanError {
     #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]
     WarmupWithoutRate,
     /// More shares than a load has streams.
-    #[error("a load in {0} shares is more than the highest possible, {SHARES_MAX}: Poisson arrivals are so many streams")]
+    #[error(
+        "a load in {0} shares is more than the highest possible, {SHARES_MAX}: Poisson arrivals are so many streams"
+    )]
     TooManyShares(u32),
     /// A share beyond the last.
     #[error(

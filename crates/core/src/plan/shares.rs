@@ -133,14 +133,13 @@ impl Scheduled {
 mod tests {
     use super::*;
     use crate::mix::{Mix, Order};
-    use crate::origins::Origins;
-    use crate::plan::{LoadSpec, OpenPart, PlanSpec};
+    use crate::plan::{LoadSpec, PlanSpec};
     use crate::schedule::{Phase, Process, Rate};
 
     fn spec(process: Process, threads: u32) -> PlanSpec {
         let phases = vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))];
         PlanSpec {
-            load: LoadSpec::Open { phases: phases.clone(), process },
+            load: LoadSpec::Open { phases, process },
             warmup: Nanos::from_millis(500),
             limit: None,
             timeout: Nanos::from_secs(1),
@@ -150,7 +149,7 @@ mod tests {
             retry: None,
             idempotent: vec![true; 3],
             mix: Mix { weights: Some(vec![5, 3, 2]), order: Order::Shuffled { seed: 4 }, ..Mix::default() },
-            origins: Origins::one(3),
+            origins: Default::default(),
             rate_cap: None,
         }
     }
@@ -159,14 +158,14 @@ mod tests {
     #[test]
     fn shares_add_up_to_the_whole() {
         for process in [Process::Even, Process::Poisson { seed: 9 }] {
-            let whole = Plan::new(spec(process.clone(), 2)).unwrap();
+            let whole = Plan::new(spec(process, 2)).unwrap();
             let (from, to) = (whole.measured_from(), Nanos::from_millis(2_777));
             let all = whole.scheduled(from, to).unwrap();
             let by_operation = whole.scheduled_apart(from, to).unwrap().by_operation;
             let mut sum = Scheduled { warmup: 0, measured: 0 };
             let (mut apart, mut connections) = (vec![0; 3], 0);
             for (first, threads) in [(0, 1), (1, 2), (3, 4)] {
-                let plan = Plan::new(spec(process.clone(), threads)).unwrap();
+                let plan = Plan::new(spec(process, threads)).unwrap();
                 let part = plan.with_shares(WorkerShares { first, of: 7 }).unwrap();
                 assert!(!part.is_whole());
                 assert_eq!(part.scheduled_of_all(from, to), Some(all));

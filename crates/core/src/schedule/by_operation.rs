@@ -113,6 +113,9 @@ mod tests {
         schedule.count_by_operation(Share::WHOLE, window, &shuffled, &mut counts);
         assert_eq!(counts, [225_000_000, 75_000_000]);
         assert_eq!(schedule.to_draw(Share::WHOLE, schedule.end(), &shuffled), 0);
-        assert_eq!(schedule.to_draw(Share::WHOLE, schedule.end(), &asked(Order::Random { seed: 1 })), 300_000_000);
+        assert_eq!(
+            schedule.to_draw(Share::WHOLE, schedule.end(), &asked(Order::Random { seed: 1 })),
+            300_000_000
+        );
     }
 }

@@ -13,7 +13,8 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
         return None;
     }
     let more = results().count() - rows.len();
-    let columns = [left("share"), right("arrivals"), right("ok"), right("p99"), right("busy"), left("by itself")];
+    let columns =
+        [left("share"), right("arrivals"), right("ok"), right("p99"), right("busy"), left("by itself")];
     let mut blocks = vec![Block::Table(Table::new(columns, rows))];
     if more > 0 {
         blocks.push(Block::Line(Paint::Dim, format!("and {} more", format::count(more as u64))));

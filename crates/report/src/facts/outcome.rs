@@ -106,9 +106,10 @@ pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
 pub(crate) fn account_finding(doc: &RunDocument) -> String {
     let finding = of_those_due(doc);
     let left_out = [(doc.arrivals.withheld, "withheld"), (doc.arrivals.lost, "lost")];
-    left_out.into_iter().filter(|(n, _)| *n > 0).fold(finding, |finding, (n, what)| {
-        format!("{finding}; {} {what}", format::count(n))
-    })
+    left_out
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .fold(finding, |finding, (n, what)| format!("{finding}; {} {what}", format::count(n)))
 }
 
 fn of_those_due(doc: &RunDocument) -> String {

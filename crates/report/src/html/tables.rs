@@ -2,8 +2,8 @@
 
 use super::block::write;
 use crate::block::{
-    Block, Paint, Room, Section, Span, Table, agents, apart, cross_check, events, left, plain, replayed, right, run,
-    setup, values,
+    Block, Paint, Room, Section, Span, Table, agents, apart, cross_check, events, left, plain, replayed,
+    right, run, setup, values,
 };
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};

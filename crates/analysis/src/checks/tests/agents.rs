@@ -1,0 +1,90 @@
+//! Several machines.
+
+use super::*;
+use crate::evidence::{Agents, WorstAgent};
+
+fn agents() -> Agents {
+    Agents {
+        is_merged: true,
+        name: "share 1 of 4".into(),
+        heard: 4,
+        shares_missing: 0,
+        shares: 4,
+        killed: 0,
+        lost: Some(0),
+        due_lost: 0,
+        stopped: 0,
+        worst: None,
+    }
+}
+
+fn found(code: Code, change: impl FnOnce(&mut Agents)) -> Option<Finding> {
+    let mut agents = agents();
+    change(&mut agents);
+    let agents: &'static Agents = Box::leak(Box::new(agents));
+    World::with(|w| w.evidence.agents = Some(agents)).finding(code)
+}
+
+#[test]
+fn machines_without_a_record() {
+    assert_eq!(found(Code::AgentsLost, |_| ()), None);
+    let one = found(Code::AgentsLost, |agents| (agents.shares_missing, agents.lost) = (1, Some(N))).unwrap();
+    assert_eq!(one.severity, Severity::Invalidates);
+    assert!(one.message.starts_with("1 of 4 shares has no record here: what came of"), "{}", one.message);
+    assert!(one.evidence.contains(&("lost", N as f64)));
+    let both = found(Code::AgentsLost, |agents| {
+        (agents.shares_missing, agents.killed, agents.lost) = (2, 1, Some(5));
+    });
+    let message = both.unwrap().message;
+    assert!(
+        message.contains("2 of 4 shares have no record here, and one machine's record breaks off"),
+        "{message}"
+    );
+    let closed = found(Code::AgentsLost, |agents| (agents.killed, agents.lost) = (2, None)).unwrap();
+    assert!(
+        closed.message.starts_with("2 machines' records break off: what came of their users'"),
+        "{}",
+        closed.message
+    );
+    // A machine by itself is not lost because the others are elsewhere.
+    let alone = |agents: &mut Agents| (agents.is_merged, agents.shares_missing) = (false, 3);
+    assert_eq!(found(Code::AgentsLost, alone), None);
+    assert_eq!(found(Code::OneShare, alone).map(|found| found.severity), Some(Severity::Note));
+    assert_eq!(found(Code::OneShare, |_| ()), None);
+}
+
+#[test]
+fn a_machine_that_was_stopped_alone() {
+    let stopped = found(Code::AgentsLost, |agents| agents.stopped = 3).unwrap();
+    assert_eq!(stopped.severity, Severity::Degrades);
+    assert!(stopped.message.contains("3 arrivals were not offered"), "{}", stopped.message);
+}
+
+#[test]
+fn trouble_of_one_machine_is_named() {
+    let worst = |is_invalid| {
+        found(Code::AgentNotValid, |agents| {
+            let (name, message) = ("share 3 of 4".into(), "It was late.".into());
+            agents.worst = Some(WorstAgent { name, message, is_invalid });
+        })
+    };
+    assert_eq!(worst(true).map(|found| found.severity), Some(Severity::Degrades));
+    let note = worst(false).unwrap();
+    assert_eq!(
+        (note.severity, note.message.as_str()),
+        (Severity::Note, "The machine with share 3 of 4 had trouble of its own: It was late.")
+    );
+    assert_eq!(found(Code::AgentNotValid, |_| ()), None);
+}
+
+/// What fell due on a machine that was lost has no end, and that is no defect.
+#[test]
+fn the_account_adds_up_without_what_was_lost() {
+    let mut world = World::healthy();
+    world.measured().due += 7;
+    assert_eq!(world.severity(Code::Accounting), Some(Severity::Invalidates));
+    let mut agents = agents();
+    (agents.killed, agents.due_lost) = (1, 7);
+    world.evidence.agents = Some(Box::leak(Box::new(agents)));
+    assert_eq!(world.severity(Code::Accounting), None);
+}

@@ -1,0 +1,192 @@
+//! Several machines offer one load, and their folders are merged.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use support::hostile::{Act, Hostile, answer, ok};
+use support::{Place, Started, finish};
+
+/// Enough for a binary that is not optimised to be ready on a busy machine.
+const AHEAD: Duration = Duration::from_secs(8);
+
+const SHOP: &str = r#"
+[load]
+rate = 300
+arrivals = "poisson"
+duration = "2s"
+seed = 7
+
+[let]
+item = "zipf(1M)"
+
+[[requests]]
+share = "80%"
+url = "/items/{{item}}"
+
+[[requests]]
+share = "20%"
+url = "/orders"
+json = { n = "{{number(item)}}" }
+"#;
+
+fn start_at() -> String {
+    let at = jiff::Timestamp::try_from(SystemTime::now() + AHEAD).expect("a time");
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+/// What a server was asked, and how often.
+fn asked(server: &Hostile) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for seen in server.seen() {
+        *all.entry(format!("{} {}", seen.target, String::from_utf8_lossy(&seen.body))).or_default() += 1;
+    }
+    all
+}
+
+/// One process for each of `shares`, which writes into the folder of its place in the list.
+fn start(place: &Place, shares: &[&str], args: &[&str]) -> Vec<Started> {
+    let at = start_at();
+    let one = |(number, share): (usize, &&str)| {
+        let folder = format!("part-{number}");
+        let own = ["--share", share, "--start-at", &at, "--json", "-o", &folder, "--no-preflight"];
+        Started::spawn(&mut place.command(&[&["run"], args, &own].concat()))
+    };
+    shares.iter().enumerate().map(one).collect()
+}
+
+/// Four workers on three machines send what one machine sends, and account for it as one.
+#[test]
+fn three_machines_send_what_one_sends() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("shop.toml", SHOP);
+    let url = server.url();
+    let parts = start(&place, &["4/4", "1/4", "2-3/4"], &["shop.toml", &url]);
+    let said: Vec<_> = parts.into_iter().map(|part| part.wait().run()).collect();
+    for one in &said {
+        assert!(one.has_finding("one_share") && one.document["agents"][0]["of"] == 4, "{}", one.stderr);
+        assert!(one.document["loads"][0].get("arrival_process").is_none());
+        one.assert_all("ok");
+    }
+    let merged = place.call(&["merge", "part-0", "part-1", "part-2", "-o", "out", "--json"]).run();
+    merged.assert_all("ok");
+    let by_each: u64 = said.iter().map(|one| one.arrivals("ok")).sum();
+    assert_eq!(merged.arrivals("ok"), by_each);
+    assert_eq!(merged.at("/plan/threads"), &json!(4));
+    assert_eq!(merged.at("/agents/1/first"), &json!(2));
+    assert!(!merged.has_finding("agents_lost") && !merged.has_finding("one_share"), "{}", merged.stderr);
+    assert!(place.text("out/report.html").contains("Machines"));
+    assert_eq!(place.run_json(), merged.document);
+
+    let (other, alone) = (healthy(), Place::new());
+    alone.file("shop.toml", SHOP);
+    let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
+    assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
+    assert!(asked(&server) == asked(&other), "the same requests");
+    for operation in 0..2 {
+        let scheduled = format!("/operations/{operation}/arrivals/scheduled");
+        assert_eq!(merged.at(&scheduled), whole.at(&scheduled));
+    }
+    // The history has the whole only.
+    let history: Value =
+        serde_json::from_str(&place.call(&["history", "--json"]).stdout).expect("a document");
+    assert_eq!(history["runs"].as_array().map(Vec::len), Some(1), "{history}");
+}
+
+/// Without one of them, what it would have sent is lost; a report of the folder says the same.
+#[test]
+fn a_machine_that_is_missing_is_no_pass() {
+    let (server, place) = (healthy(), Place::new());
+    let args = [&server.url(), "-R", "200", "-d", "1s", "--slo", "p99 < 10s"];
+    let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    for part in start(&place, &["1/3", "3/3"], &args) {
+        part.wait().assert_ran();
+    }
+    let said = place.call(&["merge", "part-0", "part-1", "-o", "out", "--json"]);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let merged = said.run();
+    assert_eq!(merged.arrivals("scheduled"), 200);
+    assert_eq!((merged.arrivals("lost"), merged.arrivals("ok")), (67, 133));
+    assert!(merged.has_finding("agents_lost") && !merged.has_finding("accounting"));
+    assert_eq!(merged.at("/verdict/status"), "inconclusive");
+    let text = place.call(&["report", "out"]);
+    assert_eq!(text.code(), Some(3));
+    let flat = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["1 of 3 shares has no record here", "+ lost 67", "INVALID", "Machines"] {
+        assert!(flat.contains(part), "{part:?} is missing in {}", text.stdout);
+    }
+}
+
+/// A target that refuses one machine before the run: its part counts as lost.
+#[test]
+fn a_machine_that_never_began_is_lost() {
+    let server = Hostile::start(|seen| match seen.header("x-machine") {
+        Some("2") => Act::Answer(answer("403 Forbidden", "no")),
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    let at = start_at();
+    let one = |number: &str| {
+        let (share, folder) = (format!("{number}/2"), format!("part-{number}"));
+        let header = format!("X-Machine: {number}");
+        let args = ["run", &server.url(), "-R", "100", "-d", "1s", "-H", &header, "--expect", "status=200"];
+        let own = ["--share", &share, "--start-at", &at, "-o", &folder];
+        Started::spawn(&mut place.command(&[&args[..], &own[..]].concat()))
+    };
+    let [first, second] = ["1", "2"].map(one);
+    first.wait().assert_ran();
+    assert_eq!(second.wait().code(), Some(1), "not as expected");
+    let merged = place.call(&["merge", "part-1", "part-2", "-o", "out", "--json"]).run();
+    assert_eq!((merged.arrivals("ok"), merged.arrivals("lost")), (50, 50), "{}", merged.stderr);
+    assert!(merged.has_finding("agents_lost"));
+    assert_eq!(merged.at("/agents/1/result/status"), "running");
+}
+
+#[test]
+fn what_can_not_be_shared_is_refused() {
+    let (place, at) = (Place::new(), start_at());
+    let run =
+        |more: &[&str]| place.call(&[&["run", "http://127.0.0.1:9/", "-R", "10", "-d", "1s"], more].concat());
+    run(&["--share", "1/2"]).refused(&["--start-at"]);
+    run(&["--share", "3/2", "--start-at", &at]).refused(&["there is no share 3 of 2"]);
+    run(&["--share", "1/2", "--start-at", "noon"]).refused(&["RFC 3339"]);
+    run(&["--share", "1/2", "--start-at", &at, "-t", "2"]).refused(&["--share", "--threads", "exclude"]);
+    run(&["--share", "1/2", "--start-at", "2020-01-01T00:00:00Z"])
+        .refused(&["has passed", "at least 2 s ahead"]);
+    run(&["--share", "1/2", "--start-at", &at, "-c", "1"])
+        .refused(&["1 connection can't be shared by 2 threads"]);
+    let precise = ["--share", "1/2", "--start-at", &at, "--precision", "5%"];
+    run(&precise).refused(&["--precision and --share exclude each other"]);
+    place.call(&["try", "http://127.0.0.1:9/", "--start-at", &at]).refused(&["are about a run"]);
+    place.call(&["merge", "nowhere"]).refused(&["nowhere"]);
+    assert_eq!(place.list("."), Vec::<String>::new(), "nothing is left behind");
+}
+
+/// A start at a time needs no share.
+#[test]
+fn a_run_begins_when_it_was_told_to() {
+    let (server, place) = (healthy(), Place::new());
+    let at = start_at();
+    let said = finish(&mut place.command(&[
+        "run",
+        &server.url(),
+        "-R",
+        "50",
+        "-d",
+        "1s",
+        "--start-at",
+        &at,
+        "--json",
+        "-o",
+        "out",
+    ]));
+    let run = said.run();
+    run.assert_all("ok");
+    assert_eq!(run.at("/started_at"), &json!(at));
+    assert!(run.document.get("agents").is_none());
+}
