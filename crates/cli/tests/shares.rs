@@ -160,8 +160,9 @@ fn what_can_not_be_shared_is_refused() {
         .refused(&["has passed", "at least 2 s ahead"]);
     run(&["--share", "1/2", "--start-at", &at, "-c", "1"])
         .refused(&["1 connection can't be shared by 2 threads"]);
-    let precise = ["--share", "1/2", "--start-at", &at, "--precision", "5%"];
-    run(&precise).refused(&["--precision and --share exclude each other"]);
+    let precise =
+        ["http://127.0.0.1:9/", "-R", "10", "--share", "1/2", "--start-at", &at, "--precision", "5%"];
+    place.call(&[&["run"], &precise[..]].concat()).refused(&["--precision and --share exclude each other"]);
     place.call(&["try", "http://127.0.0.1:9/", "--start-at", &at]).refused(&["are about a run"]);
     place.call(&["merge", "nowhere"]).refused(&["nowhere"]);
     assert_eq!(place.list("."), Vec::<String>::new(), "nothing is left behind");
