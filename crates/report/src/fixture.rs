@@ -6,6 +6,7 @@
 mod build;
 pub mod compare;
 mod cross_check;
+mod distribution;
 mod failures;
 mod fleet;
 mod harm;

@@ -7,10 +7,11 @@ use crate::signals::Interruptions;
 use crate::{clock, output};
 use anyhow::Result;
 use jiff::Timestamp;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use unblink_artifact::document::AgentPlan;
 use unblink_artifact::header::RunHeader;
 use unblink_core::plan::{Plan, WorkerShares};
+use unblink_engine::clock::WallTime;
 use unblink_report::format;
 use unblink_workload::Values;
 
@@ -75,7 +76,7 @@ pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<Agen
 /// Is there time enough until the start?
 pub(super) fn check_start(args: &RunArgs) -> Result<()> {
     let Some(start_at) = args.share.start_at else { return Ok(()) };
-    let ahead = start_at.duration_since(Timestamp::now());
+    let ahead = start_at.duration_since(clock::timestamp());
     if ahead < READY_BEFORE.try_into().unwrap_or_default() {
         refuse!(
             ["start-at"],
@@ -96,9 +97,10 @@ pub(super) fn wait(
     start_at: Option<Timestamp>,
     quiet: bool,
     interruptions: &Interruptions,
-) -> Option<SystemTime> {
-    let at = SystemTime::from(start_at?);
-    let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
+) -> Option<WallTime> {
+    let start_at = start_at?;
+    let ahead = Duration::try_from(start_at.duration_since(clock::timestamp())).unwrap_or_default();
+    let at = WallTime::from(start_at);
     if let Some(time) = ahead.checked_sub(READY_BEFORE / 2) {
         if !quiet {
             let said = format::plain(&format::moment(ahead.as_nanos() as u64));

@@ -9,7 +9,7 @@ mod shares;
 
 pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
-pub use shares::{SHARES_MAX, WorkerShares};
+pub use shares::WorkerShares;
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
@@ -54,6 +54,9 @@ pub const PHASES_MAX: usize = 4_096;
 
 /// Worker threads at the most; each holds some megabytes of histograms.
 pub const THREADS_MAX: u32 = 256;
+
+/// Shares of a load at the most: Poisson arrivals are so many streams, and no share can have less than one.
+pub const SHARES_MAX: u32 = crate::schedule::STREAMS as u32;
 
 /// A plan before it is checked.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,12 +1,9 @@
 //! Which workers of a run are here, when several machines offer its load together.
 
-use super::{Plan, PlanError, Scheduled};
+use super::{Plan, PlanError, SHARES_MAX, Scheduled};
 use crate::dispatch::Pool;
 use crate::share::Share;
 use crate::time::Nanos;
-
-/// Shares of a load at the most: Poisson arrivals are so many streams, and no share can have less than one.
-pub const SHARES_MAX: u32 = crate::schedule::STREAMS as u32;
 
 /// The workers of one machine among those of all machines that offer a load. Each worker thread has a share of its own, so
 /// that machines with more threads have more of the load.
