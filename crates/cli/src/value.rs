@@ -39,7 +39,7 @@ pub(crate) enum Connections {
     Fixed(u32),
 }
 
-/// `5000`, `5k`, `50/s`, `50rps`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
+/// `5000`, `5k`, `10M`, `50/s`, `50rps`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
 /// each has its own.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let two = text.split_once("..").map(|(from, to)| vec![from, to]);
@@ -125,10 +125,22 @@ const RATE_MIN: (u64, u64) = (1, RAMP_LENGTH_MAX.0 / SECOND_NS);
 
 /// Exactly what is written, as a fraction.
 fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
-    let amount = amount.trim().to_ascii_lowercase();
-    let (digits, thousand) = match amount.strip_suffix('k') {
+    let amount = amount.trim();
+    // A small m would be taken for minutes as often as not.
+    let written = amount.strip_suffix('m').filter(|digits| plain_number(digits).is_some());
+    if let Some(digits) = written {
+        return Err(format!(
+            "{whole:?} is ambiguous: write {digits}M for millions, or {digits}/m for so many in a minute"
+        ));
+    }
+    let (amount, factor) = match amount.strip_suffix('M') {
+        Some(digits) => (digits, 1_000_000),
+        None => (amount, 1),
+    };
+    let amount = amount.to_ascii_lowercase();
+    let (digits, factor) = match amount.strip_suffix('k').filter(|_| factor == 1) {
         Some(digits) => (digits, 1000),
-        None => (amount.as_str(), 1),
+        None => (amount.as_str(), factor),
     };
     no_number(digits, whole)?;
     let too_fine = || format!("{whole:?} has too many digits for a rate: give at most nine");
@@ -139,7 +151,7 @@ fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
     // In 128 bits: so many digits are above any rate, or finer than any.
     let (mut requests, mut seconds) = match all.parse::<u64>() {
         Ok(n) if scale <= 18 => {
-            (u128::from(n) * thousand * u128::from(SECOND_NS), 10u128.pow(scale) * u128::from(unit.0))
+            (u128::from(n) * factor * u128::from(SECOND_NS), 10u128.pow(scale) * u128::from(unit.0))
         }
         _ if before.len() > 18 => return Err(above()),
         _ => return Err(too_fine()),
@@ -177,7 +189,9 @@ fn no_number(digits: &str, whole: &str) -> Result<(), String> {
     } else if digits.starts_with('-') && plain_number(unsigned).is_some() {
         format!("{whole:?} is negative: give a rate above 0, such as 50/s")
     } else {
-        format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 50rps, 30/m")
+        format!(
+            "{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 10M, 50/s, 50rps, 30/m"
+        )
     })
 }
 
@@ -330,6 +344,15 @@ mod tests {
         assert_eq!(shape("5k"), hold(5_000_000));
         assert_eq!(shape("1.5k/s"), hold(1_500_000));
         assert_eq!(shape("50/1s"), hold(50_000));
+        for (text, per_s) in
+            [("1.5M", 1_500_000), ("10M/s", 10_000_000), ("100M", 100_000_000), ("1M..2M", 0)]
+        {
+            match per_s {
+                0 => assert_eq!(shape(text), shape("1000k..2000k")),
+                _ => assert_eq!(shape(text), hold(1000 * per_s), "{text}"),
+            }
+        }
+        assert_eq!((shape("6M/m"), shape("0.1Mrps")), (shape("100k"), shape("100k")));
         for text in ["100rps", "100 rps", "100RPS", "0.1krps"] {
             assert_eq!(shape(text), hold(100_000), "{text}");
         }
@@ -355,7 +378,11 @@ mod tests {
             "5/x",
             "1..",
             "1,,2",
-            "2000k",
+            "200000k",
+            "101M",
+            "100000001",
+            "1kM",
+            "10m",
             "0.000001",
             "5/0s",
             "1,000",
@@ -396,6 +423,8 @@ mod tests {
             ("inf", "no rate is infinite"),
             ("-infinity", "no rate is infinite"),
             ("5x", "is not a rate"),
+            ("1.5m", "write 1.5M for millions, or 1.5/m"),
+            ("100.000001M", "above the highest possible rate, 100000000/s"),
         ] {
             let error = shape(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

@@ -194,8 +194,8 @@ fn a_plan_says_which_bursts_there_can_be() {
     let short = Bursts { on: Nanos::from_micros(20), off: Nanos::from_micros(100), ..BURSTS };
     assert_eq!(refused(short, 100, 120, None), Some(PlanError::TooManyBursts { bursts: 1_000_000 }));
     assert_eq!(
-        refused(BURSTS, 300_000, 60, None),
-        Some(PlanError::BurstsTooHigh { burst_per_s: 1_500_000.0 })
+        refused(BURSTS, 30_000_000, 60, None),
+        Some(PlanError::BurstsTooHigh { burst_per_s: 150_000_000.0 })
     );
     let cap = Rate::per_second(499);
     assert_eq!(

@@ -104,7 +104,7 @@ fn ramps_and_steps_of_fractions_offer_what_their_areas_say() {
     assert_eq!(schedule.count_before(minutes(27)), 750);
     // What these integers can't hold is no schedule.
     assert!(unblink_core::schedule::common_seconds(&phases).is_some());
-    let fine = Phase { from: rate(1, 999_983), to: Rate::per_second(1_000_000), duration: minutes(1) };
+    let fine = Phase { from: rate(1, 999_983), to: rate(1, 999_979), duration: minutes(1) };
     assert_eq!(unblink_core::schedule::common_seconds(&[fine]), None);
 }
 

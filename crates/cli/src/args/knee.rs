@@ -84,7 +84,7 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
     pub start: Option<Level>,
 
-    /// Highest rate to try, with --replay also such as 10x [default: max-rate of the config file, or 1,000,000/s]
+    /// Highest rate to try, with --replay also such as 10x [default: max-rate of the config file, or 100,000,000/s]
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
     pub max: Option<Level>,
 

@@ -12,7 +12,7 @@ use crate::recorded::Recorded;
 use crate::recorded_users::RecordedUsers;
 use crate::schedule::bursts::{Bursts, CHANGES_MAX, PEAK_MAX};
 use crate::schedule::{
-    HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
+    HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, bursts_fit, common_seconds,
 };
 use crate::time::Nanos;
 
@@ -152,10 +152,12 @@ fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
     if part.start > max {
         return Err(PlanError::TooLong { what: "the time before a load", length: part.start, max });
     }
-    match common_seconds(&part.placed(spec.warmup)) {
-        Some(_) => Ok(()),
-        None => Err(PlanError::RatesTooFine),
-    }
+    let placed = part.placed(spec.warmup);
+    let fits = match part.process {
+        Process::Bursty { bursts, .. } => bursts_fit(&placed, &bursts),
+        _ => common_seconds(&placed).is_some(),
+    };
+    if fits { Ok(()) } else { Err(PlanError::RatesTooFine) }
 }
 
 /// Bursts that there can be, at rates that can be offered.

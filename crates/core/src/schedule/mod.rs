@@ -35,19 +35,19 @@ use bursts::{PARTS, Warp};
 use placed::PlacedPhase;
 use streams::{Stream, Superposed};
 
-/// Highest rate a phase may have, so that the ramp's inequality fits 128 bits.
-pub const RATE_MAX_PER_S: u64 = 1_000_000;
-/// Longest ramp, for the same reason.
+/// Highest rate a phase may have. In D seconds there are at most 10¹⁷ requests then, so that a nanosecond's units fit 64 bits.
+pub const RATE_MAX_PER_S: u64 = 100_000_000;
+/// Longest ramp, so that its units fit 128 bits in whichever order they are computed.
 pub const RAMP_LENGTH_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
-/// Longest stretch at one rate. Its units, 2·r·t, stay below 2·10¹⁵·6.048·10¹⁴ < 2¹⁰¹.
+/// Longest stretch at one rate. Its units, 2·r·t, stay below 2·10¹⁷·6.048·10¹⁴ < 2¹⁰⁷.
 pub const HOLD_LENGTH_MAX: Nanos = Nanos(7 * 24 * 3600 * SECOND_NS);
 
 /// D is a multiple of this, so that rates in thousandths give the same Poisson arrivals whatever stands beside them.
 const SECONDS_MIN: u64 = 1_000;
 /// The largest D.
 const SECONDS_MAX: u64 = 1_000_000_000;
-/// The highest rate of a ramp in requests per D, for the ramp's inequality to fit 128 bits.
-const RAMP_MAX: u64 = 10_000_000_000;
+/// The highest rate in requests per D.
+const REQUESTS_MAX: u64 = RATE_MAX_PER_S * SECONDS_MAX;
 
 /// The seconds in which every rate of `phases` is a whole number; `None` where the schedule's integers can't hold them.
 pub fn common_seconds(phases: &[Phase]) -> Option<u64> {
@@ -59,10 +59,22 @@ pub fn common_seconds(phases: &[Phase]) -> Option<u64> {
     let seconds = rates().try_fold(SECONDS_MIN, common)?;
     let fits = |phase: &Phase| {
         let highest = phase.from.max(phase.to).in_seconds(seconds)?;
-        let max = if phase.from == phase.to { RATE_MAX_PER_S * SECONDS_MAX } else { RAMP_MAX };
-        (highest <= max).then_some(())
+        (highest <= REQUESTS_MAX).then_some(())
     };
     phases.iter().try_for_each(fits).map(|()| seconds)
+}
+
+/// Whether 128 bits hold all units of arrivals that `bursts` can make of `phases`. Those without bursts always fit.
+pub fn bursts_fit(phases: &[Phase], bursts: &Bursts) -> bool {
+    let Some(seconds) = common_seconds(phases) else { return false };
+    let units = |phase: &Phase| {
+        let [from, to] = [phase.from, phase.to].map(|rate| rate.in_seconds(seconds).map(u128::from));
+        (from? + to?).checked_mul(u128::from(phase.duration.0))
+    };
+    let all = phases.iter().try_fold(0u128, |sum, phase| sum.checked_add(units(phase)?));
+    // Half of what there is: the last arrival that is drawn lies behind the end.
+    let bent = all.and_then(|all| all.checked_mul(u128::from(bursts.parts(true))));
+    bent.is_some_and(|units| units <= u128::MAX / 2)
 }
 
 /// A stretch of the shape: the rate goes linearly from `from` to `to`.
@@ -154,11 +166,10 @@ impl Schedule {
         let whole = |rate: Rate| rate.in_seconds(seconds).expect("a multiple of the rate's own seconds");
         let (mut placed, mut start_ns, mut units) = (Vec::with_capacity(phases.len()), 0, 0u128);
         for &phase in phases {
-            let (from, to) = (whole(phase.from), whole(phase.to));
-            let units_after = units + u128::from(from + to) * u128::from(phase.duration.0);
-            placed.push(PlacedPhase { phase, from, to, start_ns, units_before: units, units_after });
+            let next = PlacedPhase::new(phase, [phase.from, phase.to].map(whole), start_ns, units);
             start_ns += phase.duration.0;
-            units = units_after;
+            units = next.units_after;
+            placed.push(next);
         }
         let schedule = Schedule {
             phases: placed,
@@ -291,13 +302,7 @@ impl Schedule {
         let Some(p) = self.phases.get(place) else {
             return self.phases.last().map_or(0, |p| p.units_after);
         };
-        let t = u128::from(end.0.saturating_sub(p.start_ns));
-        let (r0, r1) = (i128::from(p.from), i128::from(p.to));
-        let span = i128::from(p.phase.duration.0);
-        let bend = (r1 - r0) * (t * t) as i128;
-        // ⌈bend / span⌉ for either sign.
-        let bend = bend.div_euclid(span) + i128::from(bend.rem_euclid(span) != 0);
-        (p.units_before as i128 + 2 * r0 * t as i128 + bend) as u128
+        p.units_until(end.0.saturating_sub(p.start_ns))
     }
 
     /// How many arrivals that lie evenly in Λ fall due at `at` or before, whatever the
