@@ -107,7 +107,7 @@ impl Dice {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 48) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 48) as u64
     }
 }
 
