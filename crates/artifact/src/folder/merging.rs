@@ -9,6 +9,8 @@ use unblink_core::time::Nanos;
 /// them were merged before.
 pub(super) struct Merging<'a> {
     sources: Vec<Source<'a>>,
+    /// What is read of one machine at a time: a thousand of them take no more memory than one.
+    read: Interval,
     merged: Interval,
 }
 
@@ -30,7 +32,7 @@ impl<'a> Merging<'a> {
             Ok(Source { intervals, end: Nanos::ZERO, gauges: Gauges::default(), is_over: false })
         };
         let sources = runs.iter().map(open).collect::<Result<_, FolderError>>()?;
-        Ok(Merging { sources, merged: Interval::empty(layout) })
+        Ok(Merging { sources, read: Interval::empty(layout), merged: Interval::empty(layout) })
     }
 
     /// The next interval; `None` behind the last.
@@ -41,12 +43,12 @@ impl<'a> Merging<'a> {
         self.merged.double = false;
         let mut end = begin;
         for source in self.sources.iter_mut().filter(|source| !source.is_over) {
-            source.take(&mut self.merged)?;
+            source.take(&mut self.read, &mut self.merged)?;
             end = end.max(source.end);
         }
         // One that covers more than the others draws them along, until all have a border in the same place.
         while let Some(behind) = self.sources.iter_mut().find(|source| !source.is_over && source.end < end) {
-            behind.take(&mut self.merged)?;
+            behind.take(&mut self.read, &mut self.merged)?;
             end = end.max(behind.end);
         }
         if end == begin {
@@ -62,14 +64,14 @@ impl<'a> Merging<'a> {
 }
 
 impl Source<'_> {
-    /// Adds its next interval to `merged`, if there is one.
-    fn take(&mut self, merged: &mut Interval) -> Result<(), FolderError> {
-        let Some(interval) = self.intervals.next()? else {
+    /// Adds its next interval to `merged`, if there is one; `interval` is room to read it into.
+    fn take(&mut self, interval: &mut Interval, merged: &mut Interval) -> Result<(), FolderError> {
+        if !self.intervals.read_into(interval)? {
             self.is_over = true;
             // Whoever has ended has nothing under way; whoever broke off is not known to have.
             self.gauges = Gauges::default();
             return Ok(());
-        };
+        }
         merged.bank.add(&interval.bank);
         merged.bank.timeline.beside(&interval.bank.timeline);
         merged.double |= interval.double;

@@ -57,8 +57,9 @@ impl RecordedRun {
     /// Calls `each` with every whole interval in order. Memory does not grow with the run's length.
     pub fn for_each_interval(&self, mut each: impl FnMut(&Interval)) -> Result<IntervalsRead, FolderError> {
         let mut all = Intervals::open(self)?;
-        while let Some(interval) = all.next()? {
-            each(interval);
+        let mut interval = Interval::empty(self.header.layout());
+        while all.read_into(&mut interval)? {
+            each(&interval);
         }
         Ok(all.read)
     }
@@ -69,7 +70,6 @@ pub(super) struct Intervals<'a> {
     header: &'a RunHeader,
     /// The lines and the histograms; nothing where the run was killed before it wrote any.
     files: Option<(Lines, Lines)>,
-    interval: Interval,
     read: IntervalsRead,
 }
 
@@ -77,25 +77,24 @@ impl<'a> Intervals<'a> {
     pub(super) fn open(run: &'a RecordedRun) -> Result<Intervals<'a>, FolderError> {
         let files = open_files(run)?;
         let read = IntervalsRead { torn: files.is_none(), ..IntervalsRead::default() };
-        Ok(Intervals { header: &run.header, files, interval: Interval::empty(run.header.layout()), read })
+        Ok(Intervals { header: &run.header, files, read })
     }
 
-    /// The next one; `None` behind the last.
-    pub(super) fn next(&mut self) -> Result<Option<&Interval>, FolderError> {
-        let Some((lines, hlog)) = &mut self.files else { return Ok(None) };
+    /// Reads the next one into `interval`, which has this run's layout; false behind the last.
+    pub(super) fn read_into(&mut self, interval: &mut Interval) -> Result<bool, FolderError> {
+        let Some((lines, hlog)) = &mut self.files else { return Ok(false) };
         if !lines.advance()? {
             self.read.torn |= lines.torn;
-            return Ok(None);
+            return Ok(false);
         }
         let line: IntervalLine = serde_json::from_str(lines.text()?)
             .map_err(|error| Unread::from(error).in_file(&lines.path, lines.number))?;
-        let interval = &mut self.interval;
         interval.bank.clear();
         line.fill(interval, self.header).map_err(|what| lines.corrupt(what))?;
         while hlog.read_bytes < line.hlog_bytes {
             if !hlog.advance()? {
                 self.read.torn = true;
-                return Ok(None);
+                return Ok(false);
             }
             if let Some((tag, histogram)) = hlog::parse(hlog.text()?).map_err(|what| hlog.corrupt(what))? {
                 tracks::take(tag, histogram, &line.tracks, &mut interval.bank)
@@ -109,7 +108,7 @@ impl<'a> Intervals<'a> {
         tracks::complete(&line.tracks, &mut interval.bank).map_err(|what| lines.corrupt(what))?;
         line.fill_in(interval, self.header);
         self.read.intervals += 1;
-        Ok(Some(&self.interval))
+        Ok(true)
     }
 }
 

@@ -87,7 +87,8 @@ impl Tally {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
-            users: self.header.users_at_once().map(|users| Users {
+            // Some of the machines don't have all users.
+            users: self.header.users_at_once().filter(|_| self.is_whole_load(ending)).map(|users| Users {
                 all: users,
                 begun: self.header.loads[0].ramp_up_ns().map(|_| self.totals.counters.users_begun),
             }),

@@ -60,11 +60,11 @@ pub(crate) enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
-    /// Make one run of the run folders of several machines that offered shares of one load
+    /// Make one run of the folders of machines that shared a load
     Merge(Box<MergeArgs>),
     /// Simulate a load in virtual time against a server you describe
     Sim(Box<sim::SimArgs>),
-    /// Compare what different load tools would report about one server with what users feel
+    /// Show what different load tools would report about one server
     Explain(Box<sim::ExplainArgs>),
     /// Check plan files and show what they would do
     #[command(subcommand)]
@@ -250,14 +250,14 @@ pub(crate) struct ReportArgs {
 
 const MERGE_HELP: &str = "\
 EXAMPLES
-  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 1/2 -o a     on one machine
-  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 2/2 -o b     on another one
-  unblink merge a b -o whole
+  unblink merge share-1 share-2 -o whole       after, on one machine each:
+  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 1/2 -o share-1
+  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 2/2 -o share-2
 
 EXIT STATUS
   0 objectives met   1 missed   2 wrong usage, or no parts of one run   3 the run is invalid, or no verdict can be given";
 
-/// Make one run of the run folders of several machines that offered shares of one load.
+/// Make one run of the folders of machines that shared a load.
 ///
 /// Each was started with --share, with the same plan, --seed and --start-at. Intervals are added up, so that every figure is that of
 /// the whole load, as if one machine had offered it. What a folder lacks, or a machine that is missing would have sent, counts as lost.

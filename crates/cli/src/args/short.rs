@@ -182,6 +182,24 @@ const REPORT: Short = Short {
     ],
 };
 
+const MERGE: Short = Short {
+    command: "merge",
+    arguments: &[("dirs", "The run folders of the machines, or merged ones")],
+    groups: &[(
+        RESULT,
+        &[
+            ("output", "Folder for the merged record and its report"),
+            JSON,
+            ("csv", "Write the figures over time (-: to stdout)"),
+            ("csv_percentiles", "Write the percentiles with their intervals"),
+            ("hgrm", "Write them in HdrHistogram's text form"),
+            ("junit", "Write the objectives as JUnit XML"),
+            ("summary", "Write a summary in Markdown"),
+            ("svg", "Write every picture into this folder"),
+        ],
+    )],
+};
+
 const EXPLAIN: Short = Short {
     command: "explain",
     arguments: &[],
@@ -300,8 +318,8 @@ const MIRROR: Short = Short {
     ],
 };
 
-const SHORT: [Short; 11] =
-    [RUN, TRY, FILL, SIM, COMPARE, KNEE, MIRROR, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+const SHORT: [Short; 12] =
+    [RUN, TRY, FILL, SIM, COMPARE, KNEE, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];
 
 /// The command line, with a screen of help at `-h`.
 pub(crate) fn command() -> Command {
