@@ -107,7 +107,8 @@ fn walk(
         if kind.is_dir() {
             // Cargo marks its target directories so, wherever they are and whatever they are called.
             let generated = entry.path().join("CACHEDIR.TAG").exists();
-            if generated || name == ".git" || name == "node_modules" {
+            // Cargo leaves its tag out where something else has made its folder before.
+            if generated || path == "target" || name == ".git" || name == "node_modules" {
                 continue;
             }
             walk(&entry.path(), &path, paths, files)?;

@@ -199,6 +199,8 @@ pub struct Agents {
     pub stopped: u64,
     /// The machine that fares worst by its own record, if one has trouble of its own.
     pub worst: Option<WorstAgent>,
+    /// By how much the starts of machines may differ at the most, as far as their clocks were compared.
+    pub clock_error: Option<Nanos>,
 }
 
 /// A machine that has trouble of its own.

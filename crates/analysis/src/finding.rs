@@ -48,6 +48,8 @@ codes! {
     AgentNotValid = "agent_not_valid";
     /// These are the figures of some shares of a load only.
     OneShare = "one_share";
+    /// The clocks of machines may differ by much.
+    ClockUncertain = "clock_uncertain";
     /// A request beside the load brought nothing: old values were used on.
     SetupFailed = "setup_failed";
     /// No arrival fell into the measured part.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use std::time::{Duration, SystemTime};
 use unblink_core::time::Nanos;
+use unblink_engine::clock::Clock;
 
 /// RFC 3339 in UTC, to the millisecond.
 pub(crate) fn rfc3339(at: SystemTime) -> String {
@@ -29,4 +30,36 @@ pub(crate) fn folder_name() -> String {
 pub(crate) fn before(length: Nanos) -> Timestamp {
     let ago = timestamp().checked_sub(Duration::from_nanos(length.0));
     ago.ok().filter(|&at| at > Timestamp::UNIX_EPOCH).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// A time of day that is set once and then never stepped, however the machine's clock is: for what machines tell each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnTime {
+    clock: Clock,
+    began_ns: u64,
+}
+
+impl OwnTime {
+    /// Set now.
+    pub(crate) fn start() -> OwnTime {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        OwnTime { clock: Clock::start(), began_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// Nanoseconds since 1970.
+    pub(crate) fn now(&self) -> u64 {
+        self.began_ns + self.clock.now().0
+    }
+
+    /// What the machine's clock will read when this one reads `time`, as it goes now.
+    pub(crate) fn wall(&self, time: u64) -> SystemTime {
+        let now = self.now();
+        SystemTime::now() + Duration::from_nanos(time.saturating_sub(now))
+            - Duration::from_nanos(now.saturating_sub(time))
+    }
+
+    /// A time that somebody else's clock of this kind read.
+    pub(crate) fn told(time: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(time)
+    }
 }

@@ -21,3 +21,13 @@ pub(crate) fn changed_since(at: Timestamp) -> Option<PathBuf> {
     };
     all.iter().find(is_later).cloned()
 }
+
+/// All files read so far, in their order.
+pub(crate) fn all() -> Vec<PathBuf> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The first of them that is none of those.
+pub(crate) fn other_than(is_known: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    all().into_iter().find(|path| !is_known(path))
+}

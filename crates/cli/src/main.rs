@@ -3,6 +3,7 @@
 // The only crate that prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
 mod args;
 mod aside;
 mod asked;
@@ -75,12 +76,14 @@ fn main() -> ExitCode {
 
 fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
+        Command::Run(args) if args.agents.agents.is_some() => agents::run(args),
         Command::Run(args) => run::run(args),
         Command::Try(args) => tried::tried(args),
         Command::Fill(args) => fill::fill(args),
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
+        Command::Agent(args) => agents::agent(args),
         Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),
         Command::Size(args) => size::size(args),

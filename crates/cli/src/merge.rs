@@ -1,9 +1,11 @@
 //! `unblink merge`: one run folder from those of several machines.
 
-use crate::args::MergeArgs;
+use crate::args::history::KeepArgs;
+use crate::args::{Exports, MergeArgs};
 use crate::folder::Folder;
 use crate::{exit, history, output};
 use anyhow::Result;
+use std::path::PathBuf;
 use unblink_artifact::folder::{self, replay};
 
 /// Merges and presents what came out. Gives the exit code.
@@ -11,18 +13,23 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
-    let document = folder::merge(&args.dirs, &to)?;
+    present(&args.dirs, &to, &args.exports, &args.keep)
+}
+
+/// The same of checked arguments.
+pub(crate) fn present(from: &[PathBuf], to: &Folder, exports: &Exports, keep: &KeepArgs) -> Result<u8> {
+    let document = folder::merge(from, to)?;
     // What is exported beside the document comes from its record.
-    let (mut tally, ending) = replay(&to, None, None)?;
-    let document = match args.exports.fanout {
+    let (mut tally, ending) = replay(to, None, None)?;
+    let document = match exports.fanout {
         None => document,
         Some(requests) => {
             tally.set_fanout(requests);
             tally.document(&ending)
         }
     };
-    output::write_page(&to, &document);
-    output::present(&document, &tally, &args.exports, Some(&to))?;
-    history::keep(&args.keep, &[to.to_path_buf()]);
+    output::write_page(to, &document);
+    output::present(&document, &tally, exports, Some(to))?;
+    history::keep(keep, &[to.to_path_buf()]);
     Ok(exit::of_report(&document))
 }

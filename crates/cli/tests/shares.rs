@@ -163,9 +163,29 @@ fn what_can_not_be_shared_is_refused() {
     let precise =
         ["http://127.0.0.1:9/", "-R", "10", "--share", "1/2", "--start-at", &at, "--precision", "5%"];
     place.call(&[&["run"], &precise[..]].concat()).refused(&["--precision and --share exclude each other"]);
+    place.file("own.lua", "function request() return wrk.format('GET') end");
+    run(&["--share", "1/2", "--start-at", &at, "--script", "own.lua"])
+        .refused(&["--script and --share exclude"]);
     place.call(&["try", "http://127.0.0.1:9/", "--start-at", &at]).refused(&["are about a run"]);
     place.call(&["merge", "nowhere"]).refused(&["nowhere"]);
-    assert_eq!(place.list("."), Vec::<String>::new(), "nothing is left behind");
+    assert_eq!(place.list("."), ["own.lua"], "nothing is left behind");
+}
+
+/// Users who wait are dealt like arrivals; only all of them together are judged as the users that were asked for.
+#[test]
+fn users_of_two_machines_are_one_population() {
+    let (server, place) = (healthy(), Place::new());
+    let args = [&server.url(), "--closed", "3", "--think", "20ms", "-d", "1s"];
+    let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    let parts: Vec<_> =
+        start(&place, &["1/2", "2/2"], &args).into_iter().map(|part| part.wait().run()).collect();
+    let merged = place.call(&["merge", "part-1", "part-0", "-o", "out", "--json"]).run();
+    merged.assert_all("ok");
+    assert_eq!(merged.arrivals("ok"), parts.iter().map(|part| part.arrivals("ok")).sum::<u64>());
+    assert_eq!(merged.at("/loads/0/users"), &json!(3), "{}", merged.stderr);
+    for said in parts.iter().chain([&merged]) {
+        assert!(!said.has_finding("accounting"), "{}", said.stderr);
+    }
 }
 
 /// A start at a time needs no share.

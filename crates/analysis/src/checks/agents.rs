@@ -3,6 +3,11 @@
 use super::{Case, found};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
+use unblink_core::time::Nanos;
+
+/// Two machines together, from which on it is told, and from which on it may matter.
+const CLOCK_ERROR_TOLD: Nanos = Nanos::from_millis(10);
+const CLOCK_ERROR_MAX: Nanos = Nanos::from_millis(100);
 
 /// Arrivals of which nobody knows what came of them: they may have been the slowest.
 pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
@@ -84,5 +89,22 @@ pub(super) fn one_share(case: &Case<'_>) -> Option<Finding> {
         format!("This is {} of a load that several machines offer.", agents.name),
         "Merge the run folders of all of them (unblink merge) for the figures of the whole load.",
         vec![("shares_missing", f64::from(agents.shares_missing)), ("shares", f64::from(agents.shares))],
+    )
+}
+
+/// One share of the load was perhaps moved against the others.
+pub(super) fn clock_uncertain(case: &Case<'_>) -> Option<Finding> {
+    let error = case.evidence.agents?.clock_error.filter(|error| *error >= CLOCK_ERROR_TOLD)?;
+    let severity = if error >= CLOCK_ERROR_MAX { Severity::Degrades } else { Severity::Note };
+    found(
+        FindingCode::ClockUncertain,
+        severity,
+        format!(
+            "Machines may have begun {} apart: that is how far the clocks of two of them could be told. The load on the target may have been less \
+             even than it was planned; latencies are each machine's own and are right.",
+            text::duration(error)
+        ),
+        "Run the coordinator and the bus nearer to the agents.",
+        vec![("clock_error_ns_max", error.0 as f64)],
     )
 }

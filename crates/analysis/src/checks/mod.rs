@@ -57,6 +57,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         agents::lost,
         agents::not_valid,
         agents::one_share,
+        agents::clock_uncertain,
         account::no_answers,
         account::cut_off,
         account::killed,

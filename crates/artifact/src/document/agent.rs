@@ -15,6 +15,12 @@ pub struct AgentPlan {
     pub of: u32,
     /// When t = 0 was to be, RFC 3339 in UTC: the same for all of them.
     pub start_at: String,
+    /// The coordinator's clock less this machine's, before the start; absent where nobody compared them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset_ns: Option<i64>,
+    /// The difference is wrong by at most this, and so is the machine's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// Measured arrivals of its shares until the planned end, counted from the schedule; absent of a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<u64>,

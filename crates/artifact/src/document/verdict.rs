@@ -140,4 +140,8 @@ pub enum GuardKind {
     MaxRate,
     /// The target's name came to an address that no load may go to.
     Moved,
+    /// The coordinator of a run of many machines stopped them all.
+    Coordinator,
+    /// Nothing was heard of that coordinator any more.
+    Lease,
 }

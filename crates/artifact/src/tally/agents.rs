@@ -7,6 +7,7 @@ use crate::document::{
 };
 use unblink_analysis::evidence::{Agents, WorstAgent};
 use unblink_analysis::finding::FindingCode;
+use unblink_core::time::Nanos;
 
 impl Tally {
     /// The machines: with what came of each, once their records were merged.
@@ -40,6 +41,7 @@ impl Tally {
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
             stopped: stopped(&ending.agents),
             worst: ending.agents.iter().filter_map(worst).max_by_key(|worst| worst.is_invalid),
+            clock_error: clock_error(plans),
         })
     }
 }
@@ -64,6 +66,14 @@ impl AgentResult {
         let arrivals = Arrivals { scheduled: ended.scheduled + lost, lost, ..ended };
         AgentResult { status: RunStatus::Running, arrivals, ..AgentResult::of(document) }
     }
+}
+
+/// The two whose clocks are known least: each may be off by its own error.
+fn clock_error(plans: &[AgentPlan]) -> Option<Nanos> {
+    let mut errors: Vec<u64> = plans.iter().filter_map(|plan| plan.clock_error_ns).collect();
+    errors.sort_unstable_by(|a, b| b.cmp(a));
+    (!errors.is_empty())
+        .then(|| Nanos(errors.iter().take(2).fold(0, |sum, error| sum.saturating_add(*error))))
 }
 
 fn is_lost(agent: &Agent) -> bool {

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
+pub(crate) mod agents;
 pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
+    /// Wait on the bus for a run, and take part in it
+    Agent(Box<agents::AgentArgs>),
     /// Make one run of the folders of machines that shared a load
     Merge(Box<MergeArgs>),
     /// Simulate a load in virtual time against a server you describe

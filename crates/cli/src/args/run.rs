@@ -1,6 +1,7 @@
 //! `unblink run`: its flags.
 
 use super::Exports;
+use super::agents::AgentsArgs;
 use super::cross_check::CrossCheckArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
@@ -108,6 +109,9 @@ pub(crate) struct RunArgs {
     pub share: ShareArgs,
 
     #[command(flatten)]
+    pub agents: AgentsArgs,
+
+    #[command(flatten)]
     pub objectives: SloArgs,
 
     /// Stop the run when this rule holds, such as 'p99 > 2s for 5s', or one on the service's own metrics, such as
@@ -206,6 +210,7 @@ impl RunArgs {
             lines: LineArgs::default(),
             target,
             share: ShareArgs::default(),
+            agents: AgentsArgs::default(),
             objectives: SloArgs::default(),
             abort_on: Vec::new(),
             output: None,

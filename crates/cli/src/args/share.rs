@@ -16,6 +16,10 @@ pub(crate) struct ShareArgs {
     /// Begin at this time (RFC 3339, such as 2026-11-27T12:00:00Z), by the clock of this machine
     #[arg(long, value_name = "TIME", value_parser = start_at)]
     pub start_at: Option<Timestamp>,
+
+    /// What makes requests of this run unlike those of all others, where a coordinator says so
+    #[arg(skip)]
+    pub run_seed: Option<u64>,
 }
 
 /// Some of the shares of a load.

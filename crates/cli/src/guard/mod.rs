@@ -10,15 +10,30 @@ mod policy;
 pub(crate) use command::allow;
 
 use crate::clock;
+use crate::errors::refused;
 use address::Reach;
 use allow::AllowList;
 use anyhow::Result;
 use jiff::Timestamp;
 use policy::Policy;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::target::Address;
+
+/// What this process was told at its start: it holds for its own machine, too.
+static ONLY: OnceLock<Policy> = OnceLock::new();
+
+/// From now on no load goes to other hosts than these, if there are any.
+pub(crate) fn only(hosts: &[String]) -> Result<()> {
+    if !hosts.is_empty() {
+        let policy = Policy::only("of this agent's --allow-target", hosts);
+        let _ =
+            ONLY.set(policy.map_err(|error| refused(&["allow-target"], format!("--allow-target: {error}")))?);
+    }
+    Ok(())
+}
 
 /// All that says where load may go, as it was when the command began.
 #[derive(Default, Debug)]
@@ -68,6 +83,15 @@ impl Guard {
             Address::Unix(_) => None,
         });
         let mut terms = Terms::default();
+        if let Some(only) = ONLY.get().filter(|_| !self.is_free) {
+            let tcp: Vec<IpAddr> = ips.clone().collect();
+            if tcp.len() < addresses.len() {
+                return Err(Forbidden(format!(
+                    "{host} is a Unix socket: --allow-target of this agent names hosts"
+                )));
+            }
+            tcp.into_iter().try_for_each(|ip| only.terms(host, ip, now).map(drop))?;
+        }
         for ip in ips.filter(|_| !self.is_free) {
             let reach = address::reach(ip);
             if reach == Reach::Own {

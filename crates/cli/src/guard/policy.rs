@@ -50,6 +50,12 @@ pub(super) fn all() -> Result<Vec<Policy>> {
 }
 
 impl Policy {
+    /// No other hosts than these, whoever says so.
+    pub(super) fn only(whose: &str, hosts: &[String]) -> Result<Policy> {
+        let hosts = hosts.iter().map(|text| Pattern::parse(text)).collect::<Result<_>>()?;
+        Ok(Policy { path: whose.into(), hosts: Some(hosts), max_rate: None, hours: None })
+    }
+
     fn read(path: &Path) -> Result<Option<Policy>> {
         let file: Option<File> = read(path, "the policy")?;
         file.map(|file| Policy::new(path, file))

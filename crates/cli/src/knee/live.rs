@@ -174,7 +174,8 @@ impl TrialRunner for Runner {
         let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
-        let watched = Watched { no_preflight, quiet: self.args.quiet, experiment: Some(&mut gather) };
+        let watched =
+            Watched { no_preflight, quiet: self.args.quiet, experiment: Some(&mut gather), lead: None };
         let (document, _) = match execute_watched(prepared, &folder, &self.interruptions, watched) {
             Ok(run) => run,
             Err(error) => {

@@ -11,8 +11,14 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 14] = [
+pub(super) const NO_FIELDS: [&str; 20] = [
+    "agents",
     "arrival",
+    "bus",
+    "bus-ca",
+    "fleet",
+    "nats-server",
+    "nkey",
     "json",
     "quiet",
     "store",

@@ -132,6 +132,33 @@ pub(crate) struct Watching {
     _alive: Vec<Sender<()>>,
 }
 
+/// Stops a load from elsewhere.
+#[derive(Clone)]
+pub(crate) struct Stopper {
+    fired: Fired,
+    has_followers: bool,
+    controls: Arc<Controls>,
+}
+
+impl Stopper {
+    /// Lets nothing fall due from `at` on, or from now on if that has passed. What requests follow answers with is waited for
+    /// only a moment.
+    pub(crate) fn stop_from(&self, at: Instant, wait: Duration, kind: GuardKind, rule: String) {
+        if self.controls.stop_from(at) {
+            let _ = self.fired.set((kind, rule));
+        }
+        if self.has_followers {
+            let controls = self.controls.clone();
+            let life = move || {
+                std::thread::sleep(wait + GRACE);
+                controls.abort();
+            };
+            // Without a thread the answers under way are waited for, which the planned end bounds.
+            let _ = std::thread::Builder::new().name("guard".into()).spawn(life);
+        }
+    }
+}
+
 type Fired = Arc<OnceLock<(GuardKind, String)>>;
 
 impl Guards {
@@ -233,6 +260,12 @@ impl Watching {
     /// Whether answers are not waited for once a guard has stopped the load.
     pub(super) fn has_followers(&self) -> bool {
         self.has_followers
+    }
+
+    /// For who may stop the load from elsewhere.
+    pub(super) fn stopper(&self) -> Stopper {
+        let Watching { fired, has_followers, controls, .. } = self;
+        Stopper { fired: fired.clone(), has_followers: *has_followers, controls: controls.clone() }
     }
 
     /// Looks every so often, until there is a reason to stop.

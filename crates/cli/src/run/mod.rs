@@ -11,6 +11,7 @@ mod failures;
 mod grpc;
 pub(crate) mod guards;
 mod job;
+pub(crate) mod lead;
 pub(crate) mod objectives;
 mod pool;
 mod postgres;
@@ -40,6 +41,7 @@ use anyhow::{Result, bail};
 pub(crate) use by_default::by_default;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
+pub(crate) use share::{check as check_shared, check_shared_values};
 use std::io::IsTerminal;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
@@ -122,7 +124,12 @@ pub(crate) fn execute(
     quiet: bool,
     interruptions: &signals::Interruptions,
 ) -> Result<(RunDocument, Tally)> {
-    execute_watched(prepared, folder, interruptions, Watched { no_preflight, quiet, experiment: None })
+    execute_watched(
+        prepared,
+        folder,
+        interruptions,
+        Watched { no_preflight, quiet, experiment: None, lead: None },
+    )
 }
 
 /// How a run is run, and who looks on.
@@ -131,6 +138,8 @@ pub(crate) struct Watched<'a> {
     pub quiet: bool,
     /// What the run is a trial of.
     pub experiment: Option<&'a mut dyn Observer>,
+    /// Who says when it begins, if that is somebody else.
+    pub lead: Option<&'a mut dyn lead::Lead>,
 }
 
 /// The same as a trial of an experiment, which may end the load.
@@ -140,7 +149,7 @@ pub(crate) fn execute_watched(
     interruptions: &signals::Interruptions,
     watched: Watched<'_>,
 ) -> Result<(RunDocument, Tally)> {
-    let Watched { no_preflight, quiet, experiment } = watched;
+    let Watched { no_preflight, quiet, experiment, mut lead } = watched;
     let is_trial = experiment.is_some();
     let Prepared {
         job,
@@ -182,7 +191,11 @@ pub(crate) fn execute_watched(
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
     }
-    let at = share::wait(start_at, quiet, interruptions);
+    let begun = lead.as_mut().map(|lead| lead.begin()).transpose()?;
+    let at = match begun {
+        Some(begun) => Some(begun.at),
+        None => share::wait(start_at, quiet, interruptions),
+    };
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
     let (plan, script) = (job.plan().clone(), job.script().cloned());
@@ -195,11 +208,15 @@ pub(crate) fn execute_watched(
     let again = setup.map(setup::Asked::again).transpose()?;
     let cross_checking = cross_check.map(cross_check::CrossCheck::watch).transpose()?;
     let started_at = running.started_at();
+    if let Some(lead) = &mut lead {
+        lead.follow(watching.stopper(), running.start());
+    }
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
     let mut abort = abort::Watch::new(&header);
     // What all machines were told is the same on each to the last digit.
-    header.started_at = clock::rfc3339(at.unwrap_or(started_at));
+    header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(at).unwrap_or(started_at));
+    share::begun(&mut header, begun);
     let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
         Err(error) => {
@@ -215,6 +232,7 @@ pub(crate) fn execute_watched(
     let mut live = LiveLine::new(quiet, until);
     let mut observers: Vec<&mut dyn Observer> = vec![&mut watch, &mut keeping];
     observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
+    observers.extend(lead.map(|lead| lead as &mut dyn Observer));
     observers.extend([
         &mut live as &mut dyn Observer,
         &mut abort,

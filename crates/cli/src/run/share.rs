@@ -1,5 +1,6 @@
 //! A share of a run that several machines offer together.
 
+use super::lead::Begun;
 use crate::args::run::RunArgs;
 use crate::args::share::ShareOf;
 use crate::errors::{refuse, refused};
@@ -21,28 +22,45 @@ const READY_BEFORE: Duration = Duration::from_secs(2);
 /// The plan with the shares that were asked for, or as it is.
 pub(super) fn of_plan(args: &RunArgs, plan: Plan) -> Result<Plan> {
     let Some(ShareOf { first, of, .. }) = args.share.share else { return Ok(plan) };
-    if args.precision.precision.is_some() {
-        refuse!(
-            ["precision", "share"],
-            "--precision and --share exclude each other: one machine does not know what all of them have measured"
-        );
-    }
-    if args.cross_check.is_asked() {
-        refuse!(
-            ["share"],
-            "--cross-check-… and --share exclude each other: the service counts the requests of all machines"
-        );
-    }
+    check(args, "share")?;
     let plan = plan.with_shares(WorkerShares { first: first - 1, of });
     plan.map_err(|error| refused(&["share", "connections"], error.to_string()))
 }
 
+/// Refuses beside `flag` what one machine of several can't do.
+pub(crate) fn check(args: &RunArgs, flag: &'static str) -> Result<()> {
+    if args.precision.precision.is_some() {
+        refuse!(
+            ["precision", flag],
+            "--precision and --{flag} exclude each other: one machine does not know what all of them have measured"
+        );
+    }
+    if args.cross_check.is_asked() {
+        refuse!(
+            [flag],
+            "--cross-check-… and --{flag} exclude each other: the service counts the requests of all machines"
+        );
+    }
+    if args.target.script.script.is_some() {
+        refuse!(
+            ["script", flag],
+            "--script and --{flag} exclude each other: a script counts its own requests, so each machine would send the same ones"
+        );
+    }
+    Ok(())
+}
+
 /// What follows from answers is known to the machine alone that had them.
 pub(super) fn check_values(args: &RunArgs, values: Option<&Values>) -> Result<()> {
-    if args.share.share.is_some() && values.is_some_and(Values::follows_inserts) {
+    args.share.share.map_or(Ok(()), |_| check_shared_values("share", values))
+}
+
+/// The same where several machines are to have shares.
+pub(crate) fn check_shared_values(flag: &'static str, values: Option<&Values>) -> Result<()> {
+    if values.is_some_and(Values::follows_inserts) {
         refuse!(
-            ["share"],
-            "--share: keys that follow what was inserted (latest) need all answers, and a machine has only those of its own share"
+            [flag],
+            "--{flag}: keys that follow what was inserted (latest) need all answers, and a machine has only those of its own share"
         );
     }
     Ok(())
@@ -51,26 +69,41 @@ pub(super) fn check_values(args: &RunArgs, values: Option<&Values>) -> Result<()
 /// What is unique to a run, and the same on all its machines.
 pub(super) fn run_seed(args: &RunArgs) -> Option<u64> {
     args.share.share?;
+    if args.share.run_seed.is_some() {
+        return args.share.run_seed;
+    }
     let start_at = args.share.start_at?.as_nanosecond() as u64;
     Some(unblink_core::random::mixed(unblink_core::random::mixed(args.load.seed) ^ start_at) | 1)
 }
 
 /// For the header: this machine, if it has not all of the load.
 pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<AgentPlan> {
-    let (Some(ShareOf { first, last, of }), Some(start_at)) = (args.share.share, args.share.start_at) else {
-        return Vec::new();
-    };
+    let Some(ShareOf { first, last, of }) = args.share.share else { return Vec::new() };
+    // Where a coordinator settles it, it is not known yet.
+    let start_at = args.share.start_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, to) = (plan.measured_from(), plan.load_length());
     vec![AgentPlan {
         first,
         last,
         of,
         start_at: clock::rfc3339(start_at.into()),
+        clock_offset_ns: None,
+        clock_error_ns: None,
         due: plan.scheduled(from, to).map(|scheduled| scheduled.measured),
         due_of_all: plan.scheduled_of_all(from, to).map(|scheduled| scheduled.measured),
         command: header.command.clone(),
         environment: header.environment.clone(),
     }]
+}
+
+/// For the header: when all begin, as who settled it told, and how its clock compares with this machine's.
+pub(super) fn begun(header: &mut RunHeader, begun: Option<Begun>) {
+    if let Some(Begun { told, offset_ns, error_ns, .. }) = begun {
+        for agent in &mut header.agents {
+            agent.start_at = clock::rfc3339(told);
+            (agent.clock_offset_ns, agent.clock_error_ns) = (Some(offset_ns), Some(error_ns));
+        }
+    }
 }
 
 /// Is there time enough until the start?

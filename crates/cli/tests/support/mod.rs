@@ -1,6 +1,7 @@
 //! Runs the real binary in a folder of its own and reads what it says.
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod bus;
 pub(crate) mod hostile;
 pub(crate) mod lab;
 pub(crate) mod tried;

@@ -34,7 +34,7 @@ fn row(agent: &Agent, result: &AgentResult) -> Vec<Span> {
             (Paint::Failure, format!("lost, and {} arrivals with it", format::count(arrivals.lost)))
         }
         (RunStatus::Interrupted, _) => (Paint::Finding, "stopped early".to_string()),
-        (RunStatus::Aborted, _) => (Paint::Finding, "stopped by a rule".to_string()),
+        (RunStatus::Aborted, _) => (Paint::Finding, "stopped early".to_string()),
         (RunStatus::Complete, status) => match status {
             ValidityStatus::Valid => plain("valid"),
             ValidityStatus::Degraded => (Tone::from(status).paint(), "degraded".to_string()),

@@ -15,6 +15,7 @@ fn agents() -> Agents {
         due_lost: 0,
         stopped: 0,
         worst: None,
+        clock_error: None,
     }
 }
 
@@ -87,4 +88,14 @@ fn the_account_adds_up_without_what_was_lost() {
     (agents.killed, agents.due_lost) = (1, 7);
     world.evidence.agents = Some(Box::leak(Box::new(agents)));
     assert_eq!(world.severity(Code::Accounting), None);
+}
+
+#[test]
+fn clocks_that_can_not_be_told_apart() {
+    let of = |ms| found(Code::ClockUncertain, |agents| agents.clock_error = Some(Nanos::from_millis(ms)));
+    assert_eq!(of(9), None);
+    assert_eq!(of(10).map(|found| found.severity), Some(Severity::Note));
+    let worse = of(100).unwrap();
+    assert_eq!(worse.severity, Severity::Degrades);
+    assert!(worse.message.starts_with("Machines may have begun 100"), "{}", worse.message);
 }

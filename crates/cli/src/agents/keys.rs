@@ -1,0 +1,53 @@
+//! Who one is on the bus: key pairs of NATS.
+
+use crate::args::agents::BusArgs;
+use crate::errors::refused;
+use anyhow::{Context, Result};
+use std::path::Path;
+use unblink_cluster::bus::Options;
+use unblink_cluster::signed::KeyPair;
+
+/// How to get onto the bus that `args` name.
+pub(super) fn options(args: &BusArgs) -> Result<Options> {
+    let Some(url) = args.bus.clone() else {
+        return Err(refused(&["bus"], "name the bus: --bus nats://HOST:4222, or tls://HOST:4222"));
+    };
+    let is_bus = ["nats://", "tls://"].iter().any(|scheme| url.starts_with(scheme));
+    if !is_bus || url.contains('@') {
+        return Err(refused(
+            &["bus"],
+            "--bus is a URL such as nats://HOST:4222 or tls://HOST:4222, without a name or password (--nkey says who you are)",
+        ));
+    }
+    let seed = args.nkey.as_deref().map(read).transpose()?;
+    let options = Options { url, seed, ca: args.bus_ca.clone(), fleet: args.fleet() };
+    options.check().map_err(|error| refused(&["fleet"], format!("--fleet: {error}")))?;
+    Ok(options)
+}
+
+/// The private key in a file, which may have other lines around it.
+pub(super) fn read(path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("can't read --nkey {path:?}"))?;
+    let seed = text.split_whitespace().find(|word| KeyPair::from_seed(word).is_ok());
+    seed.map(str::to_string).ok_or_else(|| {
+        refused(
+            &["nkey"],
+            format!(
+                "--nkey {path:?} has no private nkey of a user, which begins with SU (nk -gen user makes one)"
+            ),
+        )
+    })
+}
+
+/// The key pair of a seed.
+pub(super) fn pair(seed: &str) -> Result<KeyPair> {
+    KeyPair::from_seed(seed).map_err(|error| refused(&["nkey"], format!("--nkey: {error}")))
+}
+
+/// A name that nobody had before.
+pub(super) fn unique() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the system gives no random bytes: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,169 @@
+//! Agents on this machine, and a bus of their own that goes with them.
+
+use anyhow::{Context, Result, bail};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use unblink_cluster::bus::Options;
+use unblink_cluster::signed::KeyPair;
+
+/// For the bus to say where it listens.
+const READY_WITHIN: u32 = 200;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// For agents to leave when all is done.
+const LEFT_WITHIN: u32 = 100;
+
+/// A bus and its agents, which end with this.
+pub(super) struct Local {
+    bus: Child,
+    agents: Vec<Child>,
+    /// Where they keep what they need.
+    dir: PathBuf,
+    pub(super) options: Options,
+    pub(super) operator: KeyPair,
+    /// The own records of agents stay.
+    pub(super) keeps_records: bool,
+}
+
+impl Local {
+    /// Starts the bus and `count` agents with a share each; they work in `dir`, which is made.
+    pub(super) fn start(count: u32, server: Option<&PathBuf>, dir: PathBuf) -> Result<Local> {
+        let server = server_found(server)?;
+        std::fs::create_dir_all(&dir).with_context(|| format!("can't create the folder {dir:?}"))?;
+        let (operator, agent) = (KeyPair::new_user(), KeyPair::new_user());
+        let config = dir.join("bus.conf");
+        write(&config, &configuration(&dir, &operator, &agent))?;
+        let seed = |pair: &KeyPair| pair.seed().context("a new key pair has a private key");
+        let key = dir.join("agent.nk");
+        write(&key, &seed(&agent)?)?;
+        // The server's own input ends with this process, however that ends, and the server with it.
+        let script = r#""$1" -c "$2" </dev/null >"$3" 2>&1 & cat >/dev/null; kill $!"#;
+        let log = dir.join("bus.log");
+        let mut bus = Command::new("sh");
+        bus.args(["-c", script, "sh"]).arg(&server).arg(&config).arg(&log).process_group(0);
+        let bus = bus.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let bus = bus.context("can't start a shell for the bus")?;
+        let options =
+            Options { url: String::new(), seed: Some(seed(&operator)?), ca: None, fleet: "local".into() };
+        let mut local = Local { bus, agents: Vec::new(), dir, options, operator, keeps_records: false };
+        local.options.url = local.url(&server, &log)?;
+        for number in 1..=count {
+            local.agents.push(local.agent(number, &key)?);
+        }
+        Ok(local)
+    }
+
+    /// Waits until the bus says where it listens.
+    fn url(&mut self, server: &Path, log: &Path) -> Result<String> {
+        for _ in 0..READY_WITHIN {
+            std::thread::sleep(LOOK_EVERY);
+            if let Some(url) = listening(&self.dir) {
+                return Ok(url);
+            }
+        }
+        let said = std::fs::read_to_string(log).unwrap_or_default();
+        let last = said.lines().last().unwrap_or("it says nothing");
+        bail!("the bus does not start ({}): {last}", server.display())
+    }
+
+    fn agent(&self, number: u32, key: &Path) -> Result<Child> {
+        let own = std::env::current_exe().context("can't tell where this program is")?;
+        let log = self.dir.join(format!("agent-{number}.log"));
+        let log = std::fs::File::create(&log).with_context(|| format!("can't write {log:?}"))?;
+        let mut agent = Command::new(own);
+        agent
+            .args(["agent", "--in-place", "--quiet", "--shares", "1", "--fleet", &self.options.fleet])
+            .args(["--bus", &self.options.url, "--accept-from", &self.operator.public_key()])
+            .arg("--nkey")
+            .arg(key)
+            .arg("-o")
+            .arg(self.dir.join(format!("agent-{number}")))
+            // Ctrl-C is for the coordinator, which stops all of them at one instant.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            // What it has to say, it says to the coordinator as well.
+            .stderr(log);
+        agent.spawn().context("can't start an agent")
+    }
+
+    /// Have all agents gone before there was a run?
+    pub(super) fn all_gone(&mut self) -> bool {
+        self.agents.iter_mut().all(|agent| matches!(agent.try_wait(), Ok(Some(_))))
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for _ in 0..LEFT_WITHIN {
+            if self.all_gone() {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        for agent in &mut self.agents {
+            let _ = agent.kill();
+            let _ = agent.wait();
+        }
+        drop(self.bus.stdin.take());
+        let _ = self.bus.wait();
+        if !self.keeps_records {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    // A private key may be read by its owner.
+    let file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).with_context(|| format!("can't write {path:?}"))
+}
+
+/// The first nats-server of those that may be meant.
+fn server_found(named: Option<&PathBuf>) -> Result<PathBuf> {
+    if let Some(path) = named {
+        return match path.is_file() {
+            true => Ok(path.clone()),
+            false => bail!("--nats-server {path:?}: there is no such file"),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&path).map(|dir| dir.join("nats-server"));
+    let mut all = in_path.chain([PathBuf::from("target/tools/nats-server")]);
+    all.find(|path| path.is_file()).context(
+        "there is no nats-server in PATH or target/tools, and local agents need one for their bus: install it (github.com/nats-io/nats-server, or tools/setup test in unblink's own sources), or name it with --nats-server",
+    )
+}
+
+/// Everybody may say and hear what concerns them, and nothing else.
+fn configuration(dir: &Path, operator: &KeyPair, agent: &KeyPair) -> String {
+    let (dir, operator, agent) = (dir.display(), operator.public_key(), agent.public_key());
+    format!(
+        r#"server_name: unblink
+listen: "127.0.0.1:-1"
+ports_file_dir: "{dir}"
+jetstream {{ store_dir: "{dir}/bus" }}
+authorization {{ users = [
+  {{ nkey: {operator}, permissions: {{
+    publish: ["ub.>", "$JS.API.>", "$JS.ACK.>"], subscribe: ["ub.>", "_INBOX.operator.>"] }} }}
+  {{ nkey: {agent}, permissions: {{
+    publish: ["ub.*.up.*", "ub.*.iv.*"], subscribe: ["ub.*.to.*", "_INBOX.agent.>"] }} }}
+] }}
+"#
+    )
+}
+
+/// What the server wrote down about where it listens, once it has.
+fn listening(dir: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(dir).ok()?;
+    let mut ports = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        (path.extension()? == "ports").then_some(path)
+    });
+    let text = std::fs::read_to_string(ports.next()?).ok()?;
+    let said: serde_json::Value = serde_json::from_str(&text).ok()?;
+    said["nats"].as_array()?.iter().find_map(|url| url.as_str()).map(str::to_string)
+}

@@ -1,0 +1,161 @@
+//! `unblink agent`, and the flags of a run that agents offer.
+
+use crate::value;
+use clap::Args;
+use std::path::PathBuf;
+use std::str::FromStr;
+use unblink_core::schedule::Rate;
+
+/// Agents and coordinators meet here unless told otherwise.
+const FLEET: &str = "default";
+
+/// A run that agents offer.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Many machines")]
+pub(crate) struct AgentsArgs {
+    /// Let this many agents (unblink agent) on the bus offer the load together; local:N starts N of them here, and a bus
+    #[arg(long, value_name = "N|local:N", conflicts_with_all = ["share", "start_at", "threads"])]
+    pub agents: Option<Agents>,
+
+    #[command(flatten)]
+    pub bus: BusArgs,
+
+    /// For local:N: the nats-server to start [default: the one in PATH, or in target/tools]
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    pub nats_server: Option<PathBuf>,
+}
+
+/// How many agents, and where they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Agents {
+    /// Processes of this machine.
+    Local(u32),
+    /// Whoever is on the bus.
+    Anywhere(u32),
+}
+
+impl FromStr for Agents {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Agents, String> {
+        let (number, is_local) = match text.strip_prefix("local:") {
+            Some(number) => (number, true),
+            None => (text, false),
+        };
+        let wrong = format!("{text:?} is not a number of agents from 1 to 1024, such as 20, or local:4");
+        match number.parse() {
+            Ok(count @ 1..=1024) if is_local => Ok(Agents::Local(count)),
+            Ok(count @ 1..=1024) => Ok(Agents::Anywhere(count)),
+            _ => Err(wrong),
+        }
+    }
+}
+
+/// How to get onto the bus.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Bus")]
+pub(crate) struct BusArgs {
+    /// The NATS server that all are connected to, such as tls://nats:4222
+    #[arg(long, value_name = "URL")]
+    pub bus: Option<String>,
+
+    /// File with the private nkey of this user of the bus; the operator's also signs what agents are told
+    #[arg(long, value_name = "FILE")]
+    pub nkey: Option<PathBuf>,
+
+    /// Certificates of who signed the bus's own, beside those that the system trusts
+    #[arg(long, value_name = "FILE")]
+    pub bus_ca: Option<PathBuf>,
+
+    /// Agents and runs of the same fleet meet [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub fleet: Option<String>,
+}
+
+impl BusArgs {
+    pub(crate) fn fleet(&self) -> String {
+        self.fleet.clone().unwrap_or_else(|| FLEET.to_string())
+    }
+}
+
+const AGENT_HELP: &str = "\
+EXAMPLES
+  unblink agent --bus tls://nats:4222 --nkey agent.nk --accept-from UA… --allow-target shop.test
+  unblink agent --bus nats://10.0.0.5:4222 --accept-from UA… --shares 8 --max-rate 200k
+
+EXIT STATUS
+  0 it took part, and its record was fetched   1 the target did not answer as expected before the run
+  2 wrong usage, or no bus   3 it took no part, was left alone, or could not measure   130 interrupted";
+
+/// Wait on the bus for a run, take part in it, and leave.
+///
+/// An agent only does what is signed by one of the keys of --accept-from. Without a word of the coordinator its load ends within
+/// 5 s. It fills ${X} of a plan in from its own environment.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = AGENT_HELP)]
+pub(crate) struct AgentArgs {
+    #[command(flatten)]
+    pub bus: BusArgs,
+
+    /// Only do what the holder of this public nkey (U…) signs; may be given several times
+    #[arg(long, value_name = "NKEY", required = true, value_parser = public_key, help_heading = "Limits")]
+    pub accept_from: Vec<String>,
+
+    /// Only put load on these hosts, such as shop.test or *.shop.test; may be given several times [default: as on this machine]
+    #[arg(long, value_name = "HOST", help_heading = "Limits")]
+    pub allow_target: Vec<String>,
+
+    /// Refuse a share of a load with a higher rate than this
+    #[arg(long, value_name = "RATE", value_parser = value::rate, help_heading = "Limits")]
+    pub max_rate: Option<Rate>,
+
+    /// Take this many shares of a load, each with a thread of its own [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
+    pub shares: Option<u32>,
+
+    /// Read the files of plans where they are, instead of fetching them: for an agent on the coordinator's own machine, which
+    /// leaves when its standard input ends
+    #[arg(long)]
+    pub in_place: bool,
+
+    /// Folder for its own record [default: unblink-runs/<time>]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Say nothing but errors
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+fn public_key(text: &str) -> Result<String, String> {
+    let is_key = text.len() == 56
+        && text.starts_with('U')
+        && text.chars().all(|c| c.is_ascii_uppercase() || ('2'..='7').contains(&c));
+    match is_key {
+        true => Ok(text.to_string()),
+        false => Err(format!(
+            "{text:?} is not the public nkey of a user, 56 letters and digits that begin with U (never give a private one here, which begins with SU)"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_here_and_elsewhere() {
+        assert_eq!("20".parse(), Ok(Agents::Anywhere(20)));
+        assert_eq!("local:4".parse(), Ok(Agents::Local(4)));
+        for bad in ["", "0", "local:", "local:0", "local", "-1", "1025", "local:1025", "four"] {
+            assert!(bad.parse::<Agents>().unwrap_err().contains("number of agents"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_no_public_one() {
+        assert!(public_key("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY").is_err());
+        assert!(public_key("UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4").is_ok());
+        assert!(public_key("").is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Who says when a run begins, and may end it, where that is not this process.
+
+use super::guards::Stopper;
+use crate::observe::Observer;
+use anyhow::Result;
+use unblink_core::time::Instant;
+use unblink_engine::clock::WallTime;
+
+/// Somebody else, who also sees each interval.
+pub(crate) trait Lead: Observer {
+    /// All is ready. Waits for the word to begin.
+    ///
+    /// # Errors
+    /// It won't come.
+    fn begin(&mut self) -> Result<Begun>;
+
+    /// The load is under way since `start`, and can be stopped.
+    fn follow(&mut self, stopper: Stopper, start: Instant);
+}
+
+/// A start that somebody else has settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    /// The schedule's zero by the wall clock of this machine.
+    pub at: WallTime,
+    /// The same by the clock of who settled it: it is the same for all who were told.
+    pub told: WallTime,
+    /// That clock less this machine's.
+    pub offset_ns: i64,
+    /// The difference is wrong by at most this.
+    pub error_ns: u64,
+}

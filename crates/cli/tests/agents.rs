@@ -1,0 +1,259 @@
+//! Agents offer one load together: the real binary over a real nats-server.
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use support::Place;
+use support::bus::{Bus, server};
+use support::hostile::{Act, Hostile, answer, ok};
+use unblink_cluster::signed::KeyPair;
+
+const SHOP: &str = r#"
+[load]
+rate = 300
+arrivals = "poisson"
+duration = "2s"
+seed = 7
+
+[let]
+item = "zipf(1M)"
+user = "csv(data/users.csv)"
+
+[[requests]]
+share = "80%"
+url = "/items/{{item}}?by={{user.id}}"
+
+[[requests]]
+share = "20%"
+url = "/orders"
+json = { n = "{{number(item)}}" }
+"#;
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+/// A folder with all that the shop's run reads.
+fn shop() -> Place {
+    let place = Place::new();
+    place.file("shop.toml", SHOP);
+    place.file("data/users.csv", "id\nanne\nbob\ncleo\n");
+    place
+}
+
+/// What a server was asked, and how often, without the check before the run.
+fn asked(server: &Hostile) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for seen in server.seen() {
+        *all.entry(format!("{} {}", seen.target, String::from_utf8_lossy(&seen.body))).or_default() += 1;
+    }
+    all
+}
+
+/// Waits until a server has been asked so often.
+fn wait_for(server: &Hostile, count: usize) {
+    for _ in 0..2_400 {
+        if server.seen().len() >= count {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    panic!("only {} requests came", server.seen().len());
+}
+
+/// `local:4` is one run of the same seed, arrival for arrival, and its folder is what `unblink merge` makes of the agents'.
+#[test]
+fn four_agents_here_send_what_one_machine_sends() {
+    let (target, place) = (healthy(), shop());
+    let nats = server().display().to_string();
+    let args = ["shop.toml", &target.url(), "--no-preflight", "--agents", "local:4", "--nats-server", &nats];
+    let merged = place.measure(&args);
+    merged.assert_all("ok");
+    assert_eq!(merged.at("/agents/3/of"), &json!(4));
+    for agent in 0..4 {
+        assert!(merged.at(&format!("/agents/{agent}/clock_error_ns")).as_u64().is_some_and(|ns| ns > 0));
+        assert_eq!(merged.at(&format!("/agents/{agent}/start_at")), merged.at("/started_at"));
+    }
+    assert!(!merged.has_finding("agents_lost"), "{}", merged.stderr);
+
+    let (other, alone) = (healthy(), shop());
+    let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
+    assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
+    assert!(asked(&target) == asked(&other), "the same requests");
+
+    let parts: Vec<String> =
+        place.list("out.agents").iter().map(|name| format!("out.agents/{name}")).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    assert_eq!(parts.len(), 4);
+    place.call(&[&["merge"], &parts[..], &["-o", "again", "--json"]].concat()).run();
+    for file in ["run.json", "intervals.jsonl", "intervals.hlog"] {
+        assert!(place.text(&format!("out/{file}")) == place.text(&format!("again/{file}")), "{file}");
+    }
+    // Nothing else is left behind.
+    let all = place.list(".");
+    assert!(!all.iter().any(|name| name == "out.local"), "{all:?}");
+}
+
+/// Agents fetch the plan and what it names, give what they measured back, and leave.
+#[test]
+fn agents_elsewhere_fetch_what_the_run_reads() {
+    let (target, place, away) = (healthy(), shop(), Place::new());
+    let bus = Bus::start(&place);
+    let agents = [
+        bus.agent(&away, "one", &[]),
+        bus.agent(&away, "two", &["--shares", "2", "--allow-target", "127.0.0.1"]),
+    ];
+    let said = bus.run(&place, "2", &["shop.toml", &target.url(), "--no-preflight"]).wait();
+    let merged = said.run();
+    merged.assert_all("ok");
+    assert_eq!(merged.at("/plan/threads"), &json!(3));
+    for agent in agents {
+        let said = agent.wait();
+        assert_eq!(said.code(), Some(0), "{said:?}");
+    }
+    let (other, alone) = (healthy(), shop());
+    alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
+    assert!(asked(&target) == asked(&other), "the same requests");
+    // Their own folders say the same as what came over the bus.
+    away.call(&["merge", "two", "one", "-o", "out", "--json"]).run();
+    assert!(away.text("out/run.json") == place.text("out/run.json"));
+    let log = place.text("out/cluster.jsonl");
+    assert!(log.starts_with(r#"{"run":"#) && log.contains(r#""lost":false"#), "{log}");
+}
+
+/// What a dead agent has not told is lost, and the run is no pass.
+#[test]
+fn an_agent_that_dies_is_lost() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let (dies, stays) = (bus.agent(&place, "dies", &[]), bus.agent(&place, "stays", &[]));
+    let args = [&target.url(), "-R", "100", "-d", "5s", "--no-preflight", "--slo", "p99 < 10s"];
+    let run = bus.run(&place, "2", &args);
+    wait_for(&target, 250);
+    dies.signal(Signal::KILL);
+    let said = run.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stderr.contains("is lost: nothing was heard of it for 6 s"), "{}", said.stderr);
+    let merged = said.run();
+    assert_eq!(merged.arrivals("scheduled"), 500);
+    assert!(merged.arrivals("lost") > 0 && merged.arrivals("ok") >= 250, "{}", merged.document["arrivals"]);
+    assert!(merged.has_finding("agents_lost"));
+    assert_eq!(merged.at("/verdict/status"), "inconclusive");
+    assert_eq!(stays.wait().code(), Some(0));
+}
+
+/// No load goes on without somebody who leads it.
+#[test]
+fn without_a_coordinator_load_ends() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let agent = bus.agent(&place, "own", &[]);
+    let run = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "40s", "--no-preflight"]);
+    wait_for(&target, 100);
+    run.signal(Signal::KILL);
+    run.wait();
+    let own = (0..1_200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(25));
+        let text = std::fs::read_to_string(place.path().join("own/run.json")).ok()?;
+        let run: Value = serde_json::from_str(&text).ok()?;
+        (run["status"] == "aborted").then_some(run)
+    });
+    let own = own.expect("its load ends");
+    assert_eq!(own["aborted"]["guard"], "lease", "{own}");
+    let at_s = own["aborted"]["at_ns"].as_u64().expect("a time") as f64 / 1e9;
+    let arrivals = &own["arrivals"];
+    assert!(at_s < 30.0 && arrivals["withheld"].as_u64().is_some_and(|n| n > 0), "{at_s} {arrivals}");
+    agent.signal(Signal::KILL);
+    agent.wait();
+}
+
+/// Ctrl-C stops all of them at one instant.
+#[test]
+fn an_interruption_stops_all_agents() {
+    let (target, place) = (healthy(), Place::new());
+    let nats = server().display().to_string();
+    let args = [&target.url(), "-R", "100", "-d", "40s", "--agents", "local:2", "--nats-server", &nats];
+    let run = place.start(&args);
+    wait_for(&target, 150);
+    run.signal(Signal::INT);
+    let said = run.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let run = said.run();
+    assert_eq!(run.arrivals("scheduled"), 4_000);
+    assert_eq!(run.arrivals("ok") + run.arrivals("withheld"), 4_000, "{}", run.document["arrivals"]);
+    assert!(run.arrivals("withheld") > 2_000 && !run.has_finding("agents_lost"));
+    assert_eq!(run.at("/aborted/guard"), "coordinator");
+}
+
+/// What an agent's own user has said holds, whatever is signed.
+#[test]
+fn no_plan_widens_an_agents_limits() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let refused = |more: &[&str], reason: &str| {
+        let agent = bus.agent(&place, "own", more);
+        let said = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "1s"]).wait();
+        assert_eq!(said.code(), Some(3), "{said:?}");
+        assert!(said.stderr.contains(reason), "{}", said.stderr);
+        assert_eq!(agent.wait().code(), Some(3));
+    };
+    refused(&["--allow-target", "shop.test"], "this agent's --allow-target allows shop.test");
+    refused(&["--max-rate", "50"], "above");
+    assert!(target.seen().is_empty(), "nothing was sent");
+}
+
+/// A stranger's word is no order; the target's refusal is the target's.
+#[test]
+fn who_is_not_accepted_is_not_obeyed() {
+    let (target, place) = (Hostile::start(|_| Act::Answer(answer("403 Forbidden", "no"))), Place::new());
+    let bus = Bus::start(&place);
+    let mut deaf = bus.agent_for(&place, "deaf", &KeyPair::new_user().public_key(), &[]);
+    let args = [&target.url(), "-R", "100", "-d", "1s", "--expect", "status=200"];
+    let mut run = bus.run(&place, "1", &args);
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(deaf.is_running() && run.is_running() && target.seen().is_empty());
+    deaf.signal(Signal::KILL);
+    deaf.wait();
+    run.signal(Signal::INT);
+    assert_eq!(run.wait().code(), Some(130));
+
+    let agent = bus.agent(&place, "asks", &[]);
+    let said = bus.run(&place, "1", &args).wait();
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.contains("the request before the run failed"), "{}", said.stderr);
+    assert_eq!(agent.wait().code(), Some(1));
+}
+
+#[test]
+fn what_can_not_be_led_is_refused() {
+    let place = Place::new();
+    let run =
+        |more: &[&str]| place.call(&[&["run", "http://127.0.0.1:9/", "-R", "10", "-d", "1s"], more].concat());
+    run(&["--agents", "0"]).refused(&["number of agents"]);
+    run(&["--agents", "2"]).refused(&["operator's private nkey"]);
+    run(&["--agents", "local:2", "--bus", "nats://127.0.0.1:4222"]).refused(&["has a bus of its own"]);
+    run(&["--agents", "local:2", "-t", "2"]).refused(&["--threads", "exclude"]);
+    run(&["--agents", "local:2", "--precision", "5%"]).refused(&["exclude each other"]);
+    run(&["--agents", "local:2", "--nats-server", "nowhere"]).refused(&["there is no such file"]);
+    place.file("operator.nk", KeyPair::new_user().seed().expect("a private key"));
+    let led = ["--agents", "2", "--nkey", "operator.nk"];
+    run(&led).refused(&["name the bus"]);
+    run(&[&led[..], &["--bus", "nats://127.0.0.1:1"]].concat()).refused(&["can't connect to the bus"]);
+    run(&[&led[..], &["--bus", "http://x"]].concat()).refused(&["nats://HOST:4222"]);
+    run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "--fleet", "a.b"]].concat()).refused(&["fleet"]);
+    run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "-H", "Authorization: Bearer x"]].concat())
+        .refused(&["secret on the command line"]);
+    place.file("empty.nk", "");
+    run(&["--agents", "2", "--nkey", "empty.nk", "--bus", "nats://127.0.0.1:1"])
+        .refused(&["no private nkey"]);
+    place.call(&["agent", "--bus", "nats://127.0.0.1:1"]).refused(&["--accept-from"]);
+    place
+        .call(&["agent", "--bus", "nats://127.0.0.1:1", "--accept-from", "SUA"])
+        .refused(&["never give a private one"]);
+    let mut all = place.list(".");
+    all.retain(|name| !name.ends_with(".nk"));
+    assert_eq!(all, Vec::<String>::new(), "nothing is left behind");
+}

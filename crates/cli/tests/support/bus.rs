@@ -1,0 +1,74 @@
+//! A real nats-server on loopback, and the keys of who is on it.
+
+use super::{Place, Started};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use unblink_cluster::signed::KeyPair;
+
+/// A server that ends with this.
+pub(crate) struct Bus {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) operator: KeyPair,
+}
+
+/// The one that the set-up has built.
+pub(crate) fn server() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/nats-server");
+    assert!(built.is_file(), "there is no {}: run tools/setup test", built.display());
+    built
+}
+
+impl Bus {
+    /// With a file `operator.nk` in `place`.
+    pub(crate) fn start(place: &Place) -> Bus {
+        let dir = place.path().join("bus");
+        std::fs::create_dir_all(&dir).expect("a folder");
+        let operator = KeyPair::new_user();
+        place.file("operator.nk", operator.seed().expect("a private key"));
+        let mut command = Command::new(server());
+        command.args(["-a", "127.0.0.1", "-p", "-1", "-js", "-sd"]).arg(dir.join("kept"));
+        command.arg("--ports_file_dir").arg(&dir);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let ports = dir.join(format!("nats-server_{}.ports", child.id()));
+        let mut bus = Bus { child, url: String::new(), operator };
+        for _ in 0..400 {
+            if let Ok(text) = std::fs::read_to_string(&ports)
+                && let Ok(said) = serde_json::from_str::<Value>(&text)
+                && let Some(url) = said["nats"][0].as_str()
+            {
+                bus.url = url.to_string();
+                return bus;
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+        panic!("the bus does not start");
+    }
+
+    /// An agent that does what this operator says, with its record in `folder`.
+    pub(crate) fn agent(&self, place: &Place, folder: &str, more: &[&str]) -> Started {
+        self.agent_for(place, folder, &self.operator.public_key(), more)
+    }
+
+    /// The same for the holder of that key.
+    pub(crate) fn agent_for(&self, place: &Place, folder: &str, key: &str, more: &[&str]) -> Started {
+        let args = ["agent", "--bus", &self.url, "--accept-from", key, "-o", folder];
+        let fewer = if more.contains(&"--shares") { &[][..] } else { &["--shares", "1"] };
+        Started::spawn(&mut place.command(&[&args[..], fewer, more].concat()))
+    }
+
+    /// `unblink run ARGS --agents COUNT --json -o out`.
+    pub(crate) fn run(&self, place: &Place, count: &str, args: &[&str]) -> Started {
+        let own = ["--agents", count, "--bus", &self.url, "--nkey", "operator.nk", "--json", "-o", "out"];
+        Started::spawn(&mut place.command(&[&["run"], args, &own].concat()))
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

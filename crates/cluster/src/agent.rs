@@ -1,0 +1,387 @@
+//! An agent's side of a run, as a state machine: `now` and what was heard go in, what to do comes out.
+
+use crate::PROTOCOL;
+use crate::clock::{Probe, Readings};
+use crate::message::{
+    AgentId, Ended, FromAgent, Machine, Offer, Order, Progress, Reading, Refusal, Reply, Stage, Status, Time,
+};
+use std::collections::VecDeque;
+
+const MS: Time = 1_000_000;
+const SECOND: Time = 1_000 * MS;
+
+/// Load goes on for so long after the agent's last word that was answered, and no longer.
+pub const LEASE: Time = 5 * SECOND;
+/// Who hears of the start later than this before it does not begin.
+pub const HEARD_BEFORE: Time = 200 * MS;
+/// From one word to the next while nothing changes.
+pub const SPEAK_EVERY: Time = 500 * MS;
+/// What was not answered is asked again.
+const ASK_AGAIN: Time = 300 * MS;
+/// Clocks are compared again so long after they were.
+const COMPARE_EVERY: Time = 60 * SECOND;
+/// Without a word for so long there is no coordinator any more, as far as there is no load.
+const SILENCE: Time = 20 * SECOND;
+/// A record waits for so long to be fetched.
+const SILENCE_AT_END: Time = 120 * SECOND;
+/// An offer that is older was meant for another time. Clocks of machines may differ by some minutes.
+const OFFER_AGE_MAX: Time = 600 * SECOND;
+
+/// What an agent hears of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The coordinator said so, and it was the coordinator.
+    Reply(Reply),
+    /// The coordinator's clock was read.
+    TimeAnswer {
+        /// When it was asked for.
+        asked_at: Time,
+        /// What it read.
+        at: Time,
+    },
+    /// Bytes of a file.
+    Piece {
+        /// Of which.
+        sha256: String,
+        /// From where on.
+        offset: u64,
+        /// The bytes; none means that there is no such file.
+        data: Vec<u8>,
+    },
+    /// The run could begin, or won't.
+    Prepared(Result<(), Refusal>),
+    /// How far the run has come.
+    Progress {
+        /// Arrivals that fell due.
+        due: u64,
+        /// Whole answers.
+        ok: u64,
+    },
+    /// The run is over.
+    Ended(Ended),
+    /// Time has passed.
+    Tick,
+}
+
+/// What an agent is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Say this to the coordinator.
+    Say(FromAgent),
+    /// Make ready, with these files.
+    Prepare(Box<Offer>, Vec<Vec<u8>>),
+    /// Begin.
+    Begin {
+        /// The schedule's zero by the agent's own clock.
+        start_at: Time,
+        /// The same by the coordinator's.
+        told: Time,
+        /// How the two clocks compare.
+        reading: Reading,
+    },
+    /// Let nothing fall due from then on, by the agent's own clock.
+    StopLoad {
+        /// When; it may have passed.
+        at: Time,
+        /// For people.
+        why: String,
+    },
+    /// There is nothing to do any more.
+    Leave(Left),
+}
+
+/// Why an agent leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Its record has been fetched.
+    Done,
+    /// It did not take part, or was left alone.
+    Because(String),
+}
+
+/// An agent.
+#[derive(Debug)]
+pub struct Agent {
+    id: AgentId,
+    machine: Machine,
+    run: Option<String>,
+    state: State,
+    number: u64,
+    /// Words that may still be answered, and when they were said.
+    said: VecDeque<(u64, Time)>,
+    heard_at: Time,
+    lease_until: Time,
+    speak_at: Time,
+    compare: Compare,
+    /// The earliest end of the load that it was told or found.
+    stop_at: Option<Time>,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    Fetching { offer: Box<Offer>, files: Vec<Vec<u8>>, ask_at: Time },
+    Preparing,
+    Comparing,
+    Refused(Refusal),
+    Armed(Reading),
+    Going { start_at: Time, reading: Reading },
+    Running(Progress),
+    Ended(Ended),
+    Left,
+}
+
+/// Questions about the time that are under way.
+#[derive(Debug, Default)]
+struct Compare {
+    readings: Readings,
+    asked_at: Option<Time>,
+    due_at: Time,
+}
+
+impl Agent {
+    /// An agent that waits for an offer.
+    pub fn new(id: AgentId, machine: Machine, now: Time) -> Agent {
+        Agent {
+            id,
+            machine,
+            run: None,
+            state: State::Waiting,
+            number: 0,
+            said: VecDeque::new(),
+            heard_at: now,
+            lease_until: now,
+            speak_at: now,
+            compare: Compare::default(),
+            stop_at: None,
+        }
+    }
+
+    /// Takes one event in. What is to be done goes to `out`.
+    pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
+        match event {
+            Event::Reply(reply) => self.heard(now, reply, out),
+            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
+            Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
+            Event::Prepared(result) => {
+                if matches!(self.state, State::Preparing) {
+                    self.state = match result {
+                        Ok(()) => State::Comparing,
+                        Err(refusal) => State::Refused(refusal),
+                    };
+                    self.speak_at = now;
+                }
+            }
+            Event::Progress { due, ok } => {
+                if let State::Running(progress) = &mut self.state {
+                    (progress.due, progress.ok) = (due, ok);
+                }
+            }
+            Event::Ended(ended) => {
+                if !matches!(self.state, State::Left | State::Ended(_)) {
+                    self.state = State::Ended(ended);
+                    self.speak_at = now;
+                }
+            }
+            Event::Tick => {}
+        }
+        self.go_on(now, out);
+    }
+
+    fn heard(&mut self, now: Time, reply: Reply, out: &mut Vec<Action>) {
+        let Reply { run, answers, order } = reply;
+        match (&self.run, &order) {
+            (None, Order::Offer(offer)) if matches!(self.state, State::Waiting) => {
+                let offer = offer.clone();
+                return self.offered(now, run, offer);
+            }
+            (None, Order::Leave { why }) => return self.leave(Left::Because(why.clone()), out),
+            (Some(own), _) if *own == run => {}
+            _ => return,
+        }
+        self.heard_at = now;
+        if let Some(&(_, said_at)) = self.said.iter().find(|(number, _)| *number == answers) {
+            self.lease_until = self.lease_until.max(said_at + LEASE);
+            self.said.retain(|(number, _)| *number > answers);
+        }
+        match (order, &self.state) {
+            (Order::Go { start_at: told }, State::Armed(reading)) => {
+                let (reading, start_at) = (*reading, reading.own(told));
+                self.speak_at = now;
+                if start_at < now + HEARD_BEFORE {
+                    let reasons = vec!["it heard of the start too late".to_string()];
+                    self.state = State::Refused(Refusal { reasons, by_target: false });
+                    return;
+                }
+                self.state = State::Going { start_at, reading };
+                self.compare = Compare { due_at: start_at + COMPARE_EVERY, ..Compare::default() };
+                out.push(Action::Begin { start_at, told, reading });
+            }
+            (Order::Stop { at, why }, State::Going { reading, .. }) => {
+                let at = reading.own(at);
+                self.stop(at, why, out);
+            }
+            (Order::Stop { at, why }, State::Running(progress)) => {
+                let at = progress.reading.own(at);
+                self.stop(at, why, out);
+            }
+            // Its record remains wanted.
+            (Order::Leave { why }, State::Going { .. } | State::Running(_)) => self.stop(now, why, out),
+            (Order::Leave { why }, _) => self.leave(Left::Because(why), out),
+            (Order::Done, State::Ended(_)) => self.leave(Left::Done, out),
+            _ => {}
+        }
+    }
+
+    fn offered(&mut self, now: Time, run: String, offer: Box<Offer>) {
+        // Meant for another process, perhaps one that is no more.
+        if offer.agent != self.id {
+            return;
+        }
+        self.run = Some(run);
+        (self.heard_at, self.speak_at) = (now, now);
+        let mut reasons = Vec::new();
+        if offer.protocol != PROTOCOL || offer.version != self.machine.version {
+            reasons.push(format!(
+                "the coordinator is unblink {}, and this is unblink {}",
+                offer.version, self.machine.version
+            ));
+        }
+        if offer.made_at.abs_diff(now) > OFFER_AGE_MAX {
+            reasons.push(
+                "the offer was made more than 10 minutes ago or ahead by this machine's clock: set the clocks".into(),
+            );
+        }
+        let files = vec![Vec::new(); offer.files.len()];
+        self.state = match reasons.is_empty() {
+            true => State::Fetching { offer, files, ask_at: now },
+            false => State::Refused(Refusal { reasons, by_target: false }),
+        };
+    }
+
+    fn piece(&mut self, now: Time, of: &str, offset: u64, data: &[u8]) {
+        let State::Fetching { offer, files, ask_at } = &mut self.state else { return };
+        if !data.is_empty() {
+            self.heard_at = now;
+        }
+        for (file, bytes) in offer.files.iter().zip(files) {
+            let wanted = file.bytes - bytes.len() as u64;
+            if file.sha256 == of && offset == bytes.len() as u64 && data.len() as u64 <= wanted {
+                bytes.extend_from_slice(data);
+                *ask_at = now;
+            }
+        }
+    }
+
+    fn time_answered(&mut self, now: Time, asked_at: Time, at: Time) {
+        if self.compare.asked_at != Some(asked_at) {
+            return;
+        }
+        self.heard_at = now;
+        self.compare.asked_at = None;
+        self.compare.due_at = now;
+        self.compare.readings.add(Probe { asked_at, at, heard_at: now });
+        let Some(reading) = self.compare.readings.enough() else { return };
+        match &mut self.state {
+            State::Comparing => {
+                self.state = State::Armed(reading);
+                self.speak_at = now;
+            }
+            // Told, and nothing else: the schedule is never moved.
+            State::Running(progress) => progress.reading = reading,
+            _ => {}
+        }
+        self.compare = Compare { due_at: now + COMPARE_EVERY, ..Compare::default() };
+    }
+
+    /// What follows from the time.
+    fn go_on(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.fetch(now, out);
+        if let State::Going { start_at, reading } = self.state
+            && now >= start_at
+        {
+            self.state = State::Running(Progress { reading, ..Progress::default() });
+            self.speak_at = now;
+        }
+        let is_asking = matches!(self.state, State::Comparing | State::Running(_));
+        if is_asking && now >= self.compare.due_at {
+            (self.compare.asked_at, self.compare.due_at) = (Some(now), now + ASK_AGAIN);
+            let run = self.run.clone().unwrap_or_default();
+            out.push(Action::Say(FromAgent::TimeAsk { run, asked_at: now }));
+        }
+        if matches!(self.state, State::Going { .. } | State::Running(_)) && now >= self.lease_until {
+            let (at, why) = (self.lease_until, "the coordinator has gone silent for 5 s".to_string());
+            self.stop(at, why, out);
+        }
+        let patience = match self.state {
+            State::Fetching { .. } | State::Preparing | State::Comparing => Some(SILENCE),
+            State::Refused(_) | State::Armed(_) => Some(SILENCE),
+            State::Ended(_) => Some(SILENCE_AT_END),
+            State::Waiting | State::Going { .. } | State::Running(_) | State::Left => None,
+        };
+        if patience.is_some_and(|patience| now > self.heard_at + patience) {
+            return self.leave(Left::Because("the coordinator has gone silent".into()), out);
+        }
+        if now >= self.speak_at && !matches!(self.state, State::Left) {
+            self.speak(now, out);
+        }
+    }
+
+    /// Asks for what is missing of the files; prepares once nothing is.
+    fn fetch(&mut self, now: Time, out: &mut Vec<Action>) {
+        let State::Fetching { offer, files, ask_at } = &mut self.state else { return };
+        let missing =
+            offer.files.iter().zip(files.iter()).find(|(file, bytes)| (bytes.len() as u64) < file.bytes);
+        match missing {
+            Some((file, bytes)) if now >= *ask_at => {
+                let (sha256, offset) = (file.sha256.clone(), bytes.len() as u64);
+                let run = self.run.clone().unwrap_or_default();
+                out.push(Action::Say(FromAgent::Fetch { run, sha256, offset }));
+                *ask_at = now + ASK_AGAIN;
+            }
+            Some(_) => {}
+            None => {
+                out.push(Action::Prepare(offer.clone(), std::mem::take(files)));
+                self.state = State::Preparing;
+                self.speak_at = now;
+            }
+        }
+    }
+
+    fn speak(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.number += 1;
+        self.speak_at = now + SPEAK_EVERY;
+        self.said.push_back((self.number, now));
+        // Older ones can't lengthen a lease any more.
+        self.said.retain(|(_, at)| *at + LEASE > now);
+        let stage = match &self.state {
+            State::Waiting => Stage::Waiting(self.machine.clone()),
+            State::Fetching { .. } | State::Preparing | State::Comparing => Stage::Preparing,
+            State::Refused(refusal) => Stage::Refused(refusal.clone()),
+            State::Armed(reading) => Stage::Armed(*reading),
+            State::Going { .. } => Stage::Going,
+            State::Running(progress) => Stage::Running(*progress),
+            State::Ended(ended) => Stage::Ended(ended.clone()),
+            State::Left => return,
+        };
+        let status = Status { number: self.number, run: self.run.clone(), stage };
+        out.push(Action::Say(FromAgent::Status(status)));
+    }
+
+    fn stop(&mut self, at: Time, why: String, out: &mut Vec<Action>) {
+        if self.stop_at.is_none_or(|earlier| at < earlier) {
+            self.stop_at = Some(at);
+            out.push(Action::StopLoad { at, why });
+        }
+    }
+
+    fn leave(&mut self, left: Left, out: &mut Vec<Action>) {
+        if !matches!(self.state, State::Left) {
+            self.state = State::Left;
+            out.push(Action::Leave(left));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What an agent takes, and what it takes for an answer.
+
+use super::*;
+
+const NOW: Time = 1_000_000 * SECOND;
+
+fn machine() -> Machine {
+    Machine { protocol: PROTOCOL, version: "1".into(), host: "h".into(), shares: 1 }
+}
+
+fn offer(agent: &str, made_at: Time, version: &str) -> Event {
+    let offer = Offer {
+        protocol: PROTOCOL,
+        version: version.into(),
+        made_at,
+        agent: agent.into(),
+        first: 1,
+        last: 1,
+        of: 1,
+        arguments: Vec::new(),
+        files: Vec::new(),
+        run_seed: 1,
+    };
+    Event::Reply(Reply { run: "r".into(), answers: 0, order: Order::Offer(Box::new(offer)) })
+}
+
+/// What an agent says after an offer.
+fn said(event: Event) -> Vec<Action> {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, event, &mut out);
+    out.retain(|action| {
+        !matches!(action, Action::Say(FromAgent::Status(Status { stage: Stage::Waiting(_), .. })))
+    });
+    out
+}
+
+#[test]
+fn an_offer_is_for_one_process_and_one_time() {
+    assert!(said(offer("another", NOW, "1")).is_empty(), "it is not heard");
+    assert!(matches!(&said(offer("me", NOW, "1"))[..], [Action::Prepare(..), ..]));
+    assert!(matches!(&said(offer("me", NOW + 60 * SECOND, "1"))[..], [Action::Prepare(..), ..]));
+    for (event, why) in [
+        (offer("me", NOW - 601 * SECOND, "1"), "10 minutes"),
+        (offer("me", NOW + 601 * SECOND, "1"), "10 minutes"),
+        (offer("me", NOW, "2"), "is unblink 2"),
+    ] {
+        let out = said(event);
+        let [Action::Say(FromAgent::Status(Status { stage: Stage::Refused(refusal), .. }))] = &out[..] else {
+            panic!("{out:?}");
+        };
+        assert!(refusal.reasons[0].contains(why), "{refusal:?}");
+    }
+}
+
+#[test]
+fn only_what_answers_a_word_lengthens_the_lease() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, offer("me", NOW, "1"), &mut out);
+    let reply = |answers| Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn });
+    agent.handle(NOW, reply(77), &mut out);
+    assert_eq!(agent.lease_until, NOW, "it has said no such thing");
+    let number = agent.number;
+    agent.handle(NOW + SECOND, reply(number), &mut out);
+    assert_eq!(agent.lease_until, NOW + LEASE, "from when it was said, not from when it was answered");
+    let other = Event::Reply(Reply { run: "other".into(), answers: number + 1, order: Order::GoOn });
+    agent.handle(NOW + SECOND, other, &mut out);
+    assert_eq!(agent.lease_until, NOW + LEASE);
+}

@@ -1,0 +1,180 @@
+//! An agent on the bus.
+
+use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, say, thread};
+use crate::agent::{Action, Agent, Event};
+use crate::message::{AgentId, FromCoordinator, Machine, Reply};
+use crate::record::Outbox;
+use async_nats::{Client, HeaderMap, Subscriber, jetstream};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_stream::StreamExt;
+
+/// From one look at the record to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// An agent that is on the bus until it leaves.
+#[derive(Debug)]
+pub struct AgentBus {
+    inputs: UnboundedSender<Input>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+enum Input {
+    Event(Event),
+    /// From now on there is a record in this folder, of these files.
+    Record(PathBuf, &'static [&'static str]),
+}
+
+impl AgentBus {
+    /// Something has happened here.
+    pub fn tell(&self, event: Event) {
+        // A bus that is gone is heard of by its last action.
+        let _ = self.inputs.send(Input::Event(event));
+    }
+
+    /// From now on there is a record of these files in `dir`, which is passed on as it grows.
+    pub fn record(&self, dir: PathBuf, names: &'static [&'static str]) {
+        let _ = self.inputs.send(Input::Record(dir, names));
+    }
+
+    /// Waits until all has been said.
+    pub fn end(self) {
+        let _ = self.thread.join();
+    }
+}
+
+/// Gets onto the bus and waits for an offer. The word of `trusted` counts. `act` is called on the bus's thread.
+///
+/// # Errors
+/// There is no bus.
+pub fn join(
+    options: Options,
+    id: AgentId,
+    machine: Machine,
+    trusted: Vec<String>,
+    now: Now,
+    act: impl FnMut(Action) + Send + 'static,
+) -> Result<AgentBus, BusError> {
+    options.check()?;
+    let (inputs, heard) = unbounded_channel();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let life = move || async move {
+        let client = match options.connect(format!("unblink agent {id}"), "_INBOX.agent").await {
+            Ok(client) => client,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        let words = match client.subscribe(options.subject("to", &id)).await {
+            Ok(words) => words,
+            Err(error) => return drop(ready.send(Err(BusError::Refused(error.to_string())))),
+        };
+        let _ = ready.send(Ok(()));
+        let agent = Agent::new(id.clone(), machine, now());
+        Life { options, id, client, agent, trusted, now, act }.live(words, heard).await;
+    };
+    let thread = thread("bus", life)?;
+    match is_ready.recv() {
+        Ok(Ok(())) => Ok(AgentBus { inputs, thread }),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(BusError::Refused("its thread has ended".into())),
+    }
+}
+
+struct Life<A> {
+    options: Options,
+    id: AgentId,
+    client: Client,
+    agent: Agent,
+    trusted: Vec<String>,
+    now: Now,
+    act: A,
+}
+
+impl<A: FnMut(Action)> Life<A> {
+    async fn live(mut self, mut words: Subscriber, mut inputs: UnboundedReceiver<Input>) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let event = tokio::select! {
+                word = words.next() => match word {
+                    Some(word) => match self.read(&word.payload) {
+                        Some(event) => event,
+                        None => continue,
+                    },
+                    None => Event::Tick,
+                },
+                input = inputs.recv() => match input {
+                    Some(Input::Event(event)) => event,
+                    Some(Input::Record(dir, names)) => {
+                        let outbox = Rc::new(RefCell::new(Outbox::new(dir, names)));
+                        let subject = self.options.subject("iv", &self.id);
+                        tokio::task::spawn_local(pass_on(self.client.clone(), subject, outbox));
+                        continue;
+                    }
+                    // Whoever had it is gone.
+                    None => return,
+                },
+                _ = ticks.tick() => Event::Tick,
+            };
+            let mut actions = Vec::new();
+            self.agent.handle((self.now)(), event, &mut actions);
+            for action in actions {
+                match action {
+                    Action::Say(said) => {
+                        say(&self.client, &self.options.subject("up", &self.id), &said).await
+                    }
+                    Action::Leave(_) => {
+                        let _ = tokio::time::timeout(KEPT_WITHIN, self.client.flush()).await;
+                        return (self.act)(action);
+                    }
+                    other => (self.act)(other),
+                }
+            }
+        }
+    }
+
+    /// What is heard, unless it is nothing that counts.
+    fn read(&self, payload: &[u8]) -> Option<Event> {
+        match serde_json::from_slice(payload).ok()? {
+            FromCoordinator::Reply(signed) => signed.read::<Reply>(&self.trusted).ok().map(Event::Reply),
+            FromCoordinator::TimeAnswer { asked_at, at, .. } => Some(Event::TimeAnswer { asked_at, at }),
+            FromCoordinator::Piece { sha256, offset, data } => {
+                let data = BASE64_STANDARD.decode(data).ok()?;
+                Some(Event::Piece { sha256, offset, data })
+            }
+        }
+    }
+}
+
+/// Passes a record on, piece by piece: the next one once the stream has kept this one.
+async fn pass_on(client: Client, subject: String, outbox: Rc<RefCell<Outbox>>) {
+    let stream = jetstream::new(client);
+    loop {
+        let next = outbox.borrow_mut().piece();
+        let Ok(Some((place, bytes))) = next else {
+            tokio::time::sleep(LOOK_EVERY).await;
+            continue;
+        };
+        let length = bytes.len() as u64;
+        let mut headers = HeaderMap::new();
+        headers.insert(PLACE, serde_json::to_string(&place).unwrap_or_default().as_str());
+        let kept = async {
+            let sent = stream.publish_with_headers(subject.clone(), headers, bytes.into()).await;
+            match sent {
+                Ok(kept) => kept.await.is_ok(),
+                Err(_) => false,
+            }
+        };
+        if tokio::time::timeout(KEPT_WITHIN, kept).await == Ok(true) {
+            outbox.borrow_mut().told(&place, length);
+        } else {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! A coordinator on the bus.
+
+use super::{BusError, KEEP, Now, Options, PLACE, TICK, say, thread};
+use crate::coordinator::{Action, Coordinator, Event, Outcome, Task};
+use crate::message::{AgentId, FromAgent, FromCoordinator, Stage, Time};
+use crate::record::{Inbox, PIECE_BYTES_MAX, Place};
+use crate::signed;
+use async_nats::connection::State;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
+use async_nats::jetstream::{self, stream};
+use async_nats::{Client, Message, Subscriber};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use nkeys::KeyPair;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_stream::StreamExt;
+
+/// From one look at how far all have come to the next.
+const TELL_EVERY: u32 = 10;
+
+/// What a coordinator needs to know.
+pub struct Coordinating {
+    /// What is to be done.
+    pub task: Task,
+    /// Who says so.
+    pub signer: KeyPair,
+    /// What agents may fetch, by its SHA-256.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Records go into folders of their own in there.
+    pub records: PathBuf,
+    /// What a record consists of.
+    pub names: &'static [&'static str],
+}
+
+/// What is told of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A line for the user.
+    Note(String),
+    /// How far it has come.
+    Progress {
+        /// When load begins or began, by the coordinator's clock; none while that is open.
+        start_at: Option<Time>,
+        /// Arrivals that fell due.
+        due: u64,
+        /// Whole answers.
+        ok: u64,
+        /// Agents that are heard.
+        heard: usize,
+    },
+    /// It is over. With the folders of the records that have come.
+    Done(Outcome, Vec<PathBuf>),
+    /// The records can't be kept.
+    Broken(String),
+}
+
+/// A coordinator on the bus.
+#[derive(Debug)]
+pub struct CoordinatorBus {
+    inputs: UnboundedSender<Event>,
+    thread: JoinHandle<()>,
+}
+
+impl CoordinatorBus {
+    /// Ends the load of all.
+    pub fn stop(&self, why: String) {
+        let _ = self.inputs.send(Event::Stop(why));
+    }
+
+    /// Waits until all has been said.
+    pub fn end(self) {
+        let _ = self.thread.join();
+    }
+}
+
+/// Gets onto the bus and gathers agents. `tell` is called on the bus's thread.
+///
+/// # Errors
+/// There is no bus, or it keeps no streams.
+pub fn coordinate(
+    options: Options,
+    coordinating: Coordinating,
+    now: Now,
+    tell: impl FnMut(Told) + Send + 'static,
+) -> Result<CoordinatorBus, BusError> {
+    options.check()?;
+    let (inputs, heard) = unbounded_channel();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let life = move || async move {
+        let begun = async {
+            let client = options.connect("unblink run".into(), "_INBOX.operator").await?;
+            let refused = |what: &str, why: String| BusError::Refused(format!("{what}: {why}"));
+            let words = client
+                .subscribe(options.subject("up", "*"))
+                .await
+                .map_err(|error| refused("it lets nobody listen", error.to_string()))?;
+            let records = records(&client, &options, &coordinating.task.run)
+                .await
+                .map_err(|error| refused("it keeps no stream (JetStream)", error.to_string()))?;
+            Ok((client, words, records))
+        };
+        let (client, words, records) = match begun.await {
+            Ok(begun) => begun,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        let _ = ready.send(Ok(()));
+        let Coordinating { task, signer, files, records: dir, names } = coordinating;
+        let machine = Rc::new(RefCell::new(Coordinator::new(task, now())));
+        let (pieces, gathered) = unbounded_channel();
+        tokio::task::spawn_local(gather(records, pieces));
+        let inboxes = BTreeMap::new();
+        let life = Life { options, client, machine, signer, files, dir, names, inboxes, now, tell };
+        life.live(words, heard, gathered).await;
+    };
+    let thread = thread("bus", life)?;
+    match is_ready.recv() {
+        Ok(Ok(())) => Ok(CoordinatorBus { inputs, thread }),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(BusError::Refused("its thread has ended".into())),
+    }
+}
+
+/// What keeps records until they are here. Agents have names that nobody had before, so that older ones are nobody's.
+async fn records(client: &Client, options: &Options, run: &str) -> Result<PullConsumer, async_nats::Error> {
+    let context = jetstream::new(client.clone());
+    let kept = stream::Config {
+        name: options.stream(),
+        subjects: vec![options.subject("iv", "*")],
+        storage: stream::StorageType::File,
+        max_age: KEEP,
+        ..stream::Config::default()
+    };
+    let stream = context.get_or_create_stream(kept).await?;
+    let consumer = pull::Config {
+        durable_name: Some(run.to_string()),
+        deliver_policy: DeliverPolicy::New,
+        ack_policy: AckPolicy::Explicit,
+        inactive_threshold: KEEP,
+        ..pull::Config::default()
+    };
+    Ok(stream.create_consumer(consumer).await?)
+}
+
+/// Takes pieces of records from the stream, for as long as somebody wants them.
+async fn gather(consumer: PullConsumer, to: UnboundedSender<jetstream::Message>) {
+    loop {
+        let batches = consumer
+            .stream()
+            .expires(Duration::from_secs(2))
+            .heartbeat(Duration::from_millis(500))
+            .max_messages_per_batch(64);
+        if let Ok(mut messages) = batches.messages().await {
+            while let Some(Ok(message)) = messages.next().await {
+                if to.send(message).is_err() {
+                    return;
+                }
+            }
+        }
+        // The bus is gone, or its heartbeat is: ask again.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+struct Life<T> {
+    options: Options,
+    client: Client,
+    machine: Rc<RefCell<Coordinator>>,
+    signer: KeyPair,
+    files: BTreeMap<String, Vec<u8>>,
+    dir: PathBuf,
+    names: &'static [&'static str],
+    inboxes: BTreeMap<AgentId, (Inbox, PathBuf)>,
+    now: Now,
+    tell: T,
+}
+
+impl<T: FnMut(Told)> Life<T> {
+    async fn live(
+        mut self,
+        mut words: Subscriber,
+        mut inputs: UnboundedReceiver<Event>,
+        mut pieces: UnboundedReceiver<jetstream::Message>,
+    ) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let (mut count, mut bus) = (0u32, true);
+        loop {
+            let events = tokio::select! {
+                word = words.next() => match word {
+                    Some(word) => self.heard(word).await.unwrap_or_default(),
+                    None => Vec::new(),
+                },
+                Some(piece) = pieces.recv() => {
+                    self.keep(piece).await;
+                    Vec::new()
+                }
+                Some(input) = inputs.recv() => vec![input],
+                _ = ticks.tick() => {
+                    count += 1;
+                    if count.is_multiple_of(TELL_EVERY) {
+                        self.tell_progress();
+                    }
+                    let is_there = self.client.connection_state() == State::Connected;
+                    match std::mem::replace(&mut bus, is_there) == is_there {
+                        true => vec![Event::Tick],
+                        false => vec![Event::Bus(is_there)],
+                    }
+                }
+            };
+            for event in events {
+                if self.act(event).await {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Is it over?
+    async fn act(&mut self, event: Event) -> bool {
+        let mut actions = Vec::new();
+        self.machine.borrow_mut().handle((self.now)(), event, &mut actions);
+        let mut done = None;
+        for action in actions {
+            match action {
+                Action::Note(note) => (self.tell)(Told::Note(note)),
+                Action::Done(outcome) => done = Some(outcome),
+                Action::Reply(to, reply) => match signed::sign(&reply, &self.signer) {
+                    Ok(signed) => {
+                        let subject = self.options.subject("to", &to);
+                        say(&self.client, &subject, &FromCoordinator::Reply(signed)).await;
+                    }
+                    Err(error) => (self.tell)(Told::Broken(format!("can't sign: {error}"))),
+                },
+            }
+        }
+        let Some(outcome) = done else { return false };
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.client.flush()).await;
+        let folders = self.inboxes.values().map(|(_, dir)| dir.clone()).collect();
+        (self.tell)(Told::Done(outcome, folders));
+        true
+    }
+
+    /// What an agent says, as far as the state machine is concerned.
+    async fn heard(&mut self, word: Message) -> Option<Vec<Event>> {
+        let heard_at = (self.now)();
+        let agent = word.subject.rsplit('.').next()?.to_string();
+        let to = self.options.subject("to", &agent);
+        match serde_json::from_slice(&word.payload).ok()? {
+            FromAgent::Status(status) => {
+                let ends = match &status.stage {
+                    Stage::Ended(ended) => Some(ended.files.clone()),
+                    _ => None,
+                };
+                let mut events = vec![Event::Status(agent.clone(), status)];
+                if ends.is_some_and(|ends| self.is_whole(&agent, &ends)) {
+                    events.push(Event::Received(agent));
+                }
+                Some(events)
+            }
+            FromAgent::TimeAsk { run, asked_at } => {
+                say(&self.client, &to, &FromCoordinator::TimeAnswer { run, asked_at, at: heard_at }).await;
+                None
+            }
+            FromAgent::Fetch { sha256, offset, .. } => {
+                let file = self.files.get(&sha256)?;
+                let from = file.get(usize::try_from(offset).ok()?..)?;
+                let piece = &from[..from.len().min(PIECE_BYTES_MAX as usize)];
+                let data = BASE64_STANDARD.encode(piece);
+                say(&self.client, &to, &FromCoordinator::Piece { sha256, offset, data }).await;
+                None
+            }
+        }
+    }
+
+    fn is_whole(&self, agent: &str, ends: &[crate::message::FileEnd]) -> bool {
+        ends.is_empty() || self.inboxes.get(agent).is_some_and(|(inbox, _)| inbox.is_whole(ends))
+    }
+
+    /// Keeps a piece of a record, and lets the stream know.
+    async fn keep(&mut self, piece: jetstream::Message) {
+        let agent = piece.subject.rsplit('.').next().unwrap_or_default().to_string();
+        let place: Option<Place> = piece
+            .headers
+            .as_ref()
+            .and_then(|headers| headers.get(PLACE))
+            .and_then(|place| serde_json::from_str(place.as_str()).ok());
+        let first = self.machine.borrow().first_share(&agent);
+        // Another run's, or nothing that is understood: nobody here waits for it.
+        if let (Some(place), Some(first)) = (place, first) {
+            if !self.inboxes.contains_key(&agent) {
+                let dir = self.dir.join(format!("share-{first:04}"));
+                match Inbox::new(dir.clone(), self.names) {
+                    Ok(inbox) => drop(self.inboxes.insert(agent.clone(), (inbox, dir))),
+                    Err(error) => {
+                        (self.tell)(Told::Broken(format!(
+                            "can't keep records in {}: {error}",
+                            dir.display()
+                        )));
+                        return;
+                    }
+                }
+            }
+            let Some((inbox, dir)) = self.inboxes.get_mut(&agent) else { return };
+            if let Err(error) = inbox.take(&place, &piece.payload) {
+                let text = format!("can't keep a record in {}: {error}", dir.display());
+                (self.tell)(Told::Broken(text));
+                return;
+            }
+        }
+        // Unheard, it would come again, and change nothing.
+        let _ = piece.ack().await;
+    }
+
+    fn tell_progress(&mut self) {
+        let machine = self.machine.borrow();
+        let ((due, ok, heard), start_at) = (machine.progress(), machine.start_at());
+        drop(machine);
+        (self.tell)(Told::Progress { start_at, due, ok, heard });
+    }
+}

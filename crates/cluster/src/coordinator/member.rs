@@ -1,0 +1,70 @@
+//! What a coordinator knows of one agent.
+
+use super::Part;
+use crate::message::{AgentId, Machine, Stage, Time};
+
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) machine: Machine,
+    /// Its first share, from 1, once shares are dealt.
+    pub(super) first: u32,
+    /// Of the last word that was heard.
+    pub(super) number: u64,
+    pub(super) heard_at: Time,
+    pub(super) stage: Stage,
+    /// Nothing is heard of it any more.
+    pub(super) is_lost: bool,
+    /// It was lost once: its load is no longer part of the run.
+    pub(super) was_lost: bool,
+    pub(super) has_sent_all: bool,
+}
+
+impl Member {
+    pub(super) fn new(machine: Machine, now: Time) -> Member {
+        let stage = Stage::Waiting(machine.clone());
+        Member {
+            machine,
+            first: 0,
+            number: 0,
+            heard_at: now,
+            stage,
+            is_lost: false,
+            was_lost: false,
+            has_sent_all: false,
+        }
+    }
+
+    /// How people call it.
+    pub(super) fn name(&self) -> String {
+        let last = self.first + self.machine.shares - 1;
+        match (self.first, self.machine.shares) {
+            (0, _) => format!("an agent on {}", self.machine.host),
+            (first, 1) => format!("the agent on {} with share {first}", self.machine.host),
+            (first, _) => format!("the agent on {} with shares {first}–{last}", self.machine.host),
+        }
+    }
+
+    /// It is over, and all of its record has come.
+    pub(super) fn is_complete(&self) -> bool {
+        match &self.stage {
+            Stage::Ended(ended) => self.has_sent_all || ended.files.is_empty(),
+            Stage::Refused(_) => true,
+            _ => false,
+        }
+    }
+
+    pub(super) fn part(&self, agent: AgentId) -> Part {
+        let ended = match &self.stage {
+            Stage::Ended(ended) => Some(ended.clone()),
+            _ => None,
+        };
+        Part {
+            agent,
+            host: self.machine.host.clone(),
+            first: self.first,
+            last: self.first + self.machine.shares - 1,
+            is_lost: self.is_lost || !self.is_complete(),
+            ended,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What has come of a run of many machines.
+
+use crate::message::{AgentId, Ended};
+
+/// What has come of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// No load was offered, or none that counts.
+    NotBegun(NotBegun),
+    /// It ran.
+    Run {
+        /// What each agent did, in the order of their shares.
+        parts: Vec<Part>,
+        /// Why all were stopped before the planned end, if they were.
+        stopped: Option<String>,
+    },
+}
+
+/// Why a run did not begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotBegun {
+    /// For people, a sentence each.
+    pub reasons: Vec<String>,
+    /// The target did not answer as expected when it was asked once.
+    pub by_target: bool,
+}
+
+/// What one agent did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Which.
+    pub agent: AgentId,
+    /// The name of its host.
+    pub host: String,
+    /// Its first share, from 1.
+    pub first: u32,
+    /// Its last share.
+    pub last: u32,
+    /// Nothing was heard of it at the end, or its record has not come as a whole.
+    pub is_lost: bool,
+    /// How it ended, if it said so.
+    pub ended: Option<Ended>,
+}

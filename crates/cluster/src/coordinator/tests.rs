@@ -1,0 +1,209 @@
+//! What a coordinator does and when, step by step; hostile worlds are played in `tests/worlds.rs`.
+
+use super::*;
+use crate::message::{Ended, FileEnd, Machine, Progress, Reading, Refusal};
+
+const NOW: Time = 1_000_000 * SECOND;
+
+struct Stand {
+    coordinator: Coordinator,
+    now: Time,
+    number: u64,
+}
+
+fn machine(version: &str, shares: u32) -> Machine {
+    Machine { protocol: PROTOCOL, version: version.into(), host: "h".into(), shares }
+}
+
+impl Stand {
+    fn new(agents: u32) -> Stand {
+        let task = Task {
+            run: "r".into(),
+            version: "1".into(),
+            agents,
+            length: 10 * SECOND,
+            arguments: Vec::new(),
+            files: Vec::new(),
+            run_seed: 1,
+            shares_max: 8,
+        };
+        Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }
+    }
+
+    fn after(&mut self, time: Time, event: Event) -> Vec<Action> {
+        self.now += time;
+        let mut out = Vec::new();
+        self.coordinator.handle(self.now, event, &mut out);
+        out
+    }
+
+    /// Says where an agent stands, at once.
+    fn says(&mut self, agent: &str, stage: Stage) -> Vec<Action> {
+        self.number += 1;
+        let run = (!matches!(stage, Stage::Waiting(_))).then(|| "r".to_string());
+        self.after(0, Event::Status(agent.into(), Status { number: self.number, run, stage }))
+    }
+
+    /// Both run, and have been heard now.
+    fn running() -> Stand {
+        let mut stand = Stand::new(2);
+        for agent in ["a", "b"] {
+            stand.says(agent, Stage::Waiting(machine("1", 2)));
+        }
+        for agent in ["a", "b"] {
+            stand.says(agent, Stage::Armed(Reading::default()));
+        }
+        for agent in ["a", "b"] {
+            stand.says(agent, Stage::Going);
+        }
+        assert_eq!(stand.coordinator.start_at(), Some(NOW + START_AHEAD));
+        stand
+    }
+
+    fn ended(&mut self, agent: &str, stopped_by: Option<&str>) -> Vec<Action> {
+        let file = FileEnd { name: "run.json".into(), bytes: 1, sha256: String::new() };
+        let stopped_by = stopped_by.map(str::to_string);
+        self.says(agent, Stage::Ended(Ended { code: 0, stopped_by, error: None, files: vec![file] }))
+    }
+}
+
+fn orders(actions: &[Action]) -> Vec<(&str, &Order)> {
+    let replies = actions.iter().filter_map(|action| match action {
+        Action::Reply(to, reply) => Some((to, reply)),
+        _ => None,
+    });
+    replies.map(|(to, reply)| (to.as_str(), &reply.order)).collect()
+}
+
+fn done(actions: &[Action]) -> Option<&Outcome> {
+    actions.iter().find_map(|action| match action {
+        Action::Done(outcome) => Some(outcome),
+        _ => None,
+    })
+}
+
+#[test]
+fn shares_are_dealt_in_the_order_in_which_agents_came() {
+    let mut stand = Stand::new(2);
+    stand.says("b", Stage::Waiting(machine("1", 3)));
+    let out = stand.says("a", Stage::Waiting(machine("1", 2)));
+    let offers: Vec<(&str, u32, u32, u32)> = orders(&out)
+        .into_iter()
+        .filter_map(|(to, order)| match order {
+            Order::Offer(offer) => Some((to, offer.first, offer.last, offer.of)),
+            _ => None,
+        })
+        .collect();
+    assert!(offers.contains(&("b", 1, 3, 5)) && offers.contains(&("a", 4, 5, 5)), "{offers:?}");
+}
+
+#[test]
+fn who_comes_too_late_or_is_another_build_has_no_place() {
+    let mut stand = Stand::new(1);
+    let out = stand.says("old", Stage::Waiting(machine("0.9", 1)));
+    assert!(
+        matches!(orders(&out)[..], [("old", Order::Leave { why })] if why.contains("use the same build"))
+    );
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    let out = stand.says("late", Stage::Waiting(machine("1", 1)));
+    assert!(orders(&out).iter().any(|(to, order)| *to == "late" && matches!(order, Order::Leave { .. })));
+}
+
+#[test]
+fn too_many_shares_are_no_load() {
+    let mut stand = Stand::new(1);
+    stand.says("a", Stage::Waiting(machine("1", 9)));
+    let out = stand.after(LEAVE_FOR, Event::Tick);
+    let Some(Outcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
+    assert!(why.reasons[0].contains("at most 8"), "{why:?}");
+}
+
+#[test]
+fn all_begin_or_none_does() {
+    let mut stand = Stand::new(2);
+    for agent in ["a", "b"] {
+        stand.says(agent, Stage::Waiting(machine("1", 1)));
+    }
+    stand.says("a", Stage::Armed(Reading::default()));
+    let out = stand.says("b", Stage::Armed(Reading::default()));
+    assert_eq!(orders(&out).iter().filter(|(_, order)| matches!(order, Order::Go { .. })).count(), 2);
+    stand.says("a", Stage::Going);
+    let out = stand.after(START_AHEAD - CONFIRMED_BEFORE - 1, Event::Tick);
+    assert!(done(&out).is_none());
+    let out = stand.after(1, Event::Tick);
+    assert!(orders(&out).iter().all(|(_, order)| matches!(order, Order::Leave { .. })), "{out:?}");
+    let out = stand.after(LEAVE_FOR, Event::Tick);
+    assert!(matches!(done(&out), Some(Outcome::NotBegun(why)) if why.reasons[0].contains("did not confirm")));
+}
+
+#[test]
+fn a_refusal_of_one_is_one_of_all() {
+    let mut stand = Stand::new(2);
+    for agent in ["a", "b"] {
+        stand.says(agent, Stage::Waiting(machine("1", 1)));
+    }
+    stand.says("a", Stage::Armed(Reading::default()));
+    stand.says("b", Stage::Refused(Refusal { reasons: vec!["no".into()], by_target: true }));
+    let out = stand.after(LEAVE_FOR, Event::Tick);
+    let Some(Outcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
+    assert!(why.by_target && why.reasons == ["the agent on h with share 2: no"], "{why:?}");
+}
+
+#[test]
+fn who_is_silent_for_six_seconds_is_lost_and_may_come_back_with_its_record() {
+    let mut stand = Stand::running();
+    let lost = |out: &[Action]| {
+        out.iter().any(|action| matches!(action, Action::Note(note) if note.contains("is lost")))
+    };
+    assert!(!lost(&stand.after(LOST_AFTER, Event::Tick)));
+    stand.says("a", Stage::Running(Progress::default()));
+    assert!(lost(&stand.after(1, Event::Tick)), "b");
+    // Its word lengthens no lease any more.
+    let out = stand.says("b", Stage::Running(Progress::default()));
+    let answer = out.iter().find_map(|action| match action {
+        Action::Reply(to, reply) if to == "b" => Some(reply),
+        _ => None,
+    });
+    assert!(matches!(answer, Some(Reply { answers: 0, order: Order::Stop { .. }, .. })), "{out:?}");
+    for agent in ["a", "b"] {
+        stand.ended(agent, None);
+        let out = stand.after(0, Event::Received(agent.into()));
+        let Some(Outcome::Run { parts, .. }) = done(&out) else { continue };
+        return assert!(parts.iter().all(|part| !part.is_lost), "{parts:?}");
+    }
+    panic!("it does not end");
+}
+
+#[test]
+fn who_does_not_come_back_is_waited_for_a_while() {
+    let mut stand = Stand::running();
+    for _ in 0..8 {
+        stand.after(SECOND, Event::Tick);
+        stand.says("a", Stage::Running(Progress::default()));
+    }
+    stand.ended("a", None);
+    stand.after(0, Event::Received("a".into()));
+    assert!(done(&stand.after(RETURN_WITHIN - 1, Event::Tick)).is_none());
+    // A bus that is gone is no agent that is.
+    stand.after(0, Event::Bus(false));
+    assert!(done(&stand.after(60 * SECOND, Event::Tick)).is_none());
+    stand.after(0, Event::Bus(true));
+    let out = stand.after(RETURN_WITHIN, Event::Tick);
+    let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
+    assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn a_guard_of_one_stops_all_at_one_instant() {
+    let mut stand = Stand::running();
+    stand.after(START_AHEAD + SECOND, Event::Tick);
+    stand.says("b", Stage::Running(Progress::default()));
+    let out = stand.ended("a", Some("--budget-errors 5 is used up"));
+    let at = stand.now + STOP_AHEAD;
+    let is_stop = |(to, order): &(&str, &Order)| {
+        *to == "b"
+            && matches!(order, Order::Stop { at: told, why } if *told == at && why.contains("budget-errors"))
+    };
+    let out = [out, stand.after(SAY_AGAIN, Event::Tick)].concat();
+    assert!(orders(&out).iter().any(is_stop), "{out:?}");
+}

@@ -1,0 +1,235 @@
+//! What coordinator and agents say to each other. Each says again and again where it stands, so that no message has to arrive.
+
+use serde::{Deserialize, Serialize};
+
+/// An agent, by a random name that it gives itself at each start: whoever is started again is another one.
+pub type AgentId = String;
+
+/// Nanoseconds since 1970 by the speaker's own clock, which is set once, when its process starts, and then never stepped.
+pub type Time = u64;
+
+/// Where an agent stands, and that it is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Which of its words this is, from 1.
+    pub number: u64,
+    /// The run that it takes part in; none before an offer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Where it stands.
+    pub stage: Stage,
+}
+
+/// Where an agent stands. An agent only moves down this list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum Stage {
+    /// It waits for an offer.
+    Waiting(Machine),
+    /// It fetches what it needs, and asks the target once.
+    Preparing,
+    /// It won't take part.
+    Refused(Refusal),
+    /// It could begin, and knows the coordinator's clock.
+    Armed(Reading),
+    /// It begins at the time that it was told.
+    Going,
+    /// It offers load.
+    Running(Progress),
+    /// Its run is over.
+    Ended(Ended),
+}
+
+/// What an agent has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// What it speaks.
+    pub protocol: u32,
+    /// Its build.
+    pub version: String,
+    /// For people: the name of the host.
+    pub host: String,
+    /// How many shares it takes.
+    pub shares: u32,
+}
+
+/// Why an agent won't take part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// For people, a sentence each.
+    pub reasons: Vec<String>,
+    /// The target did not answer as expected when it was asked once.
+    pub by_target: bool,
+}
+
+/// The coordinator's clock as an agent sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Its time less the agent's own.
+    pub offset_ns: i64,
+    /// The offset is wrong by at most this: half of the time in which question and answer travelled.
+    pub error_ns: u64,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Arrivals that fell due so far.
+    pub due: u64,
+    /// Of these, whole answers as expected.
+    pub ok: u64,
+    /// The coordinator's clock, as it was read last.
+    pub reading: Reading,
+}
+
+/// How a run ended on an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Its own exit code.
+    pub code: u8,
+    /// A guard or a rule of its own has ended the load, and why: all others must stop, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_by: Option<String>,
+    /// It could not run at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What its record consists of.
+    pub files: Vec<FileEnd>,
+}
+
+/// A file of a record that is complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEnd {
+    /// Its name within the folder.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Of what stands in it.
+    pub sha256: String,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum FromAgent {
+    /// Where it stands.
+    Status(Status),
+    /// What time is it?
+    TimeAsk {
+        /// The run.
+        run: String,
+        /// When it asked, by its own clock.
+        asked_at: Time,
+    },
+    /// Give me the bytes of this file from there on.
+    Fetch {
+        /// The run.
+        run: String,
+        /// Which of the offered files.
+        sha256: String,
+        /// From here.
+        offset: u64,
+    },
+}
+
+/// What the coordinator says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum FromCoordinator {
+    /// What is to be done, signed by who may say so: a [`Reply`].
+    Reply(crate::signed::Signed),
+    /// The time.
+    TimeAnswer {
+        /// The run.
+        run: String,
+        /// Of the question.
+        asked_at: Time,
+        /// By the coordinator's clock.
+        at: Time,
+    },
+    /// Bytes of an offered file.
+    Piece {
+        /// Which.
+        sha256: String,
+        /// Where they begin.
+        offset: u64,
+        /// In base64.
+        data: String,
+    },
+}
+
+/// What a coordinator says of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The run.
+    pub run: String,
+    /// The agent's word that this answers: the agent may go on for as long after that as a lease lasts. 0 answers none.
+    pub answers: u64,
+    /// What is to be done.
+    pub order: Order,
+}
+
+/// What an agent is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum Order {
+    /// Nothing new.
+    GoOn,
+    /// Take part.
+    Offer(Box<Offer>),
+    /// Begin then, by the coordinator's clock.
+    Go {
+        /// The schedule's zero.
+        start_at: Time,
+    },
+    /// Nothing falls due any more from then on, by the coordinator's clock.
+    Stop {
+        /// When.
+        at: Time,
+        /// For people.
+        why: String,
+    },
+    /// There is no run, or no place in it for this agent.
+    Leave {
+        /// For people.
+        why: String,
+    },
+    /// All that was recorded has come.
+    Done,
+}
+
+/// A part in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// What the coordinator speaks.
+    pub protocol: u32,
+    /// Its build.
+    pub version: String,
+    /// When it was made, by the coordinator's clock.
+    pub made_at: Time,
+    /// Whose it is: nobody else's.
+    pub agent: AgentId,
+    /// The first of its shares, from 1.
+    pub first: u32,
+    /// The last one.
+    pub last: u32,
+    /// Of so many.
+    pub of: u32,
+    /// The words after `unblink run`.
+    pub arguments: Vec<String>,
+    /// The files that they name.
+    pub files: Vec<OfferedFile>,
+    /// What makes requests of this run unlike those of all others.
+    pub run_seed: u64,
+}
+
+/// A file that a run reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedFile {
+    /// Its name, beneath the folder in which the run was asked for.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Of what stands in it.
+    pub sha256: String,
+}

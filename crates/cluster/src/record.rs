@@ -1,0 +1,273 @@
+//! A record as it travels: its files grow at their ends, so that an agent tells what is new of them, and whoever hears it
+//! twice has lost nothing. A JSON document does not grow: it is replaced as a whole, and begins again.
+
+use crate::message::FileEnd;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// More than this is said in several pieces: a bus takes messages of a mebibyte.
+pub const PIECE_BYTES_MAX: u64 = 512 * 1024;
+
+/// Where the bytes of a message belong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The file.
+    pub name: String,
+    /// How often it has been replaced by another one.
+    pub version: u64,
+    /// Where they begin.
+    pub offset: u64,
+}
+
+/// What has been told of a folder.
+#[derive(Debug)]
+pub struct Outbox {
+    dir: PathBuf,
+    names: Vec<String>,
+    told: BTreeMap<String, Told>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// How the file looked when its first byte was told.
+    look: Look,
+    version: u64,
+    /// That there is such a file has been told, and so many of its bytes.
+    bytes: Option<u64>,
+}
+
+/// A file that looks otherwise is another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Look {
+    inode: u64,
+    /// Of one that is replaced: a new file may get the number of the old one.
+    document: Option<(i64, i64, u64)>,
+}
+
+impl Look {
+    fn of(name: &str, known: &Metadata) -> Look {
+        let document = name.ends_with(".json").then(|| (known.mtime(), known.mtime_nsec(), known.len()));
+        Look { inode: known.ino(), document }
+    }
+}
+
+impl Outbox {
+    /// Nothing yet of those files in `dir`.
+    pub fn new(dir: PathBuf, names: &[&str]) -> Outbox {
+        let names = names.iter().map(|name| name.to_string()).collect();
+        Outbox { dir, names, told: BTreeMap::new() }
+    }
+
+    /// What is to be told next; nothing where all has been told that is there.
+    ///
+    /// # Errors
+    /// A file can't be read.
+    pub fn piece(&mut self) -> io::Result<Option<(Place, Vec<u8>)>> {
+        for name in &self.names {
+            let Some(file) = open(&self.dir.join(name))? else { continue };
+            let known = file.metadata()?;
+            let told = self.told.entry(name.clone()).or_default();
+            let look = Look::of(name, &known);
+            if told.look != look {
+                *told = Told { look, version: told.version + 1, bytes: None };
+            }
+            let offset = told.bytes.unwrap_or(0);
+            let missing = known.len().saturating_sub(offset).min(PIECE_BYTES_MAX);
+            if missing == 0 && told.bytes.is_some() {
+                continue;
+            }
+            let mut bytes = vec![0; missing as usize];
+            file.read_exact_at(&mut bytes, offset)?;
+            return Ok(Some((Place { name: name.clone(), version: told.version, offset }, bytes)));
+        }
+        Ok(None)
+    }
+
+    /// So many bytes have arrived there.
+    pub fn told(&mut self, place: &Place, bytes: u64) {
+        if let Some(told) = self.told.get_mut(&place.name).filter(|told| told.version == place.version) {
+            told.bytes = told.bytes.max(Some(place.offset + bytes));
+        }
+    }
+}
+
+/// The files of those names that are in `dir`.
+///
+/// # Errors
+/// One can't be read.
+pub fn ends(dir: &Path, names: &[&str]) -> io::Result<Vec<FileEnd>> {
+    let mut all = Vec::new();
+    for name in names {
+        if let Some(file) = open(&dir.join(name))? {
+            let (sha256, bytes) = digest(file)?;
+            all.push(FileEnd { name: name.to_string(), bytes, sha256 });
+        }
+    }
+    Ok(all)
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// SHA-256 in hexadecimal digits, and the length.
+fn digest(mut file: File) -> io::Result<(String, u64)> {
+    let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((hex(&hash.finalize()), bytes));
+        }
+        hash.update(&buffer[..read]);
+        bytes += read as u64;
+    }
+}
+
+/// SHA-256 of `bytes` in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The files of an agent where they are gathered.
+#[derive(Debug)]
+pub struct Inbox {
+    dir: PathBuf,
+    names: Vec<String>,
+    have: BTreeMap<String, (u64, u64)>,
+}
+
+impl Inbox {
+    /// Files of those names and no others, into `dir`, which is made.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn new(dir: PathBuf, names: &[&str]) -> io::Result<Inbox> {
+        fs::create_dir_all(&dir)?;
+        let names = names.iter().map(|name| name.to_string()).collect();
+        Ok(Inbox { dir, names, have: BTreeMap::new() })
+    }
+
+    /// Writes what is new in `bytes`. What came before, or of a file that has been replaced since, is left out.
+    ///
+    /// # Errors
+    /// The file can't be written, or something before it is missing.
+    pub fn take(&mut self, place: &Place, bytes: &[u8]) -> io::Result<()> {
+        if !self.names.contains(&place.name) {
+            return Err(io::Error::other(format!("a record has no file {:?}", place.name)));
+        }
+        let have = self.have.entry(place.name.clone()).or_default();
+        if place.version < have.0 {
+            return Ok(());
+        }
+        let path = self.dir.join(&place.name);
+        if place.version > have.0 {
+            *have = (place.version, 0);
+            File::create(&path)?;
+        }
+        if place.offset > have.1 {
+            return Err(io::Error::other(format!(
+                "{}: bytes before {} are missing",
+                place.name, place.offset
+            )));
+        }
+        let known = (have.1 - place.offset) as usize;
+        if let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) {
+            let mut file = OpenOptions::new().write(true).open(&path)?;
+            file.seek(SeekFrom::Start(have.1))?;
+            file.write_all(new)?;
+            have.1 += new.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Is all of `ends` here, to the last bit?
+    pub fn is_whole(&self, ends: &[FileEnd]) -> bool {
+        let has_length =
+            |end: &FileEnd| self.have.get(&end.name).is_some_and(|(_, bytes)| *bytes == end.bytes);
+        let is_same = |end: &FileEnd| {
+            let file = File::open(self.dir.join(&end.name));
+            file.and_then(digest).is_ok_and(|(sha256, bytes)| sha256 == end.sha256 && bytes == end.bytes)
+        };
+        ends.iter().all(has_length) && ends.iter().all(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NAMES: [&str; 2] = ["run.json", "lines"];
+
+    /// Tells all that is new, where some messages come twice and some old ones come late.
+    fn tell(outbox: &mut Outbox, inbox: &mut Inbox, doubled: &mut Vec<(Place, Vec<u8>)>) {
+        while let Some((place, bytes)) = outbox.piece().expect("files") {
+            inbox.take(&place, &bytes).expect("a piece");
+            for (place, bytes) in doubled.iter().chain([&(place.clone(), bytes.clone())]) {
+                inbox.take(place, bytes).expect("an old one");
+            }
+            outbox.told(&place, bytes.len() as u64);
+            doubled.push((place, bytes));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn what_arrives_is_what_was_written(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..900), 1..12)) {
+            let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
+            let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
+            let mut doubled = Vec::new();
+            for part in &parts {
+                let mut file = OpenOptions::new().append(true).create(true).open(from.path().join("lines")).unwrap();
+                file.write_all(part).unwrap();
+                // Replaced as a whole.
+                fs::write(from.path().join("new"), part).unwrap();
+                fs::rename(from.path().join("new"), from.path().join("run.json")).unwrap();
+                tell(&mut outbox, &mut inbox, &mut doubled);
+            }
+            let ends = ends(from.path(), &NAMES).unwrap();
+            prop_assert!(inbox.is_whole(&ends));
+            prop_assert_eq!(fs::read(to.path().join("a/lines")).unwrap(), parts.concat());
+            let other = FileEnd { sha256: sha256(b"x"), ..ends[1].clone() };
+            prop_assert!(!inbox.is_whole(&[other]));
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_written() {
+        let to = tempfile::tempdir().unwrap();
+        let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
+        let place = |name: &str, offset| Place { name: name.into(), version: 1, offset };
+        assert!(inbox.take(&place("../x", 0), b"x").is_err());
+        assert!(inbox.take(&place("other", 0), b"x").is_err());
+        assert!(inbox.take(&place("lines", 5), b"x").is_err(), "a hole");
+        assert!(!to.path().join("x").exists());
+    }
+
+    #[test]
+    fn long_files_come_in_pieces() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(from.path().join("lines"), vec![7; 3 * PIECE_BYTES_MAX as usize / 2]).unwrap();
+        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
+        let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
+        let mut doubled = Vec::new();
+        tell(&mut outbox, &mut inbox, &mut doubled);
+        assert_eq!(doubled.len(), 2);
+        assert!(inbox.is_whole(&ends(from.path(), &NAMES).unwrap()));
+    }
+}

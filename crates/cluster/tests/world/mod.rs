@@ -1,0 +1,380 @@
+//! One world from a seed.
+
+mod check;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use unblink_cluster::PROTOCOL;
+use unblink_cluster::agent::{self, Agent};
+use unblink_cluster::coordinator::{self, Coordinator, Outcome, Task};
+use unblink_cluster::message::{Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+/// The drivers look at their machines so often.
+const TICK: u64 = 20 * MS;
+/// Clocks read this when the world begins, so that they may run behind.
+const EPOCH: u64 = 1_000_000 * SECOND;
+/// Arrivals of each share in a second.
+const RATE: u64 = 100;
+/// Of the longest world.
+const END: u64 = 400 * SECOND;
+
+/// How a world may end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Fate {
+    /// All arrivals stand in the account.
+    Whole,
+    /// It was stopped, and the account says so.
+    Stopped,
+    /// Some are known to be lost.
+    Lost,
+    /// It did not begin.
+    NotBegun,
+    /// Nobody is there to tell.
+    NoCoordinator,
+}
+
+/// A clock that is off, and drifts.
+#[derive(Clone, Copy)]
+struct Clock {
+    ahead: i64,
+    drift_ppm: i64,
+}
+
+impl Clock {
+    fn at(self, now: u64) -> Time {
+        let drift = now as i64 / 1_000_000 * self.drift_ppm;
+        EPOCH.saturating_add_signed(self.ahead).saturating_add_signed(drift) + now
+    }
+}
+
+/// When a process does not live or not run.
+#[derive(Clone, Copy, Default)]
+struct Life {
+    dies_at: Option<u64>,
+    stands_still: Option<(u64, u64)>,
+}
+
+impl Life {
+    fn is_dead(self, now: u64) -> bool {
+        self.dies_at.is_some_and(|at| now >= at)
+    }
+
+    fn runs(self, now: u64) -> bool {
+        !self.is_dead(now) && self.stands_still.is_none_or(|(from, to)| now < from || now >= to)
+    }
+}
+
+enum Word {
+    /// To the coordinator, of an agent.
+    Up(usize, FromAgent),
+    /// All of an agent's record.
+    Record(usize),
+    /// To an agent.
+    Down(usize, Reply),
+    Time {
+        to: usize,
+        asked_at: Time,
+        at: Time,
+    },
+}
+
+/// One agent: the machine under test, and the load that it would offer.
+struct Node {
+    machine: Agent,
+    clock: Clock,
+    life: Life,
+    /// Nothing gets through to it or from it.
+    parted: Option<(u64, u64)>,
+    prepared_at: Option<u64>,
+    refuses: bool,
+    /// By its own clock.
+    start_at: Option<Time>,
+    told: Time,
+    reading: Reading,
+    stop_at: Option<Time>,
+    shares: u64,
+    /// In true time.
+    offered: Vec<u64>,
+    ended: bool,
+    has_left: bool,
+    /// It has had an offer: whoever never had one waits for another run.
+    was_offered: bool,
+    /// When it said which word, in true time.
+    said: BTreeMap<u64, u64>,
+    /// When the last word was said that the coordinator had heard.
+    known_until: u64,
+}
+
+pub(crate) struct World {
+    random: Xoshiro256PlusPlus,
+    now: u64,
+    loss: f64,
+    doubled: f64,
+    delay: u64,
+    bus_gone: Option<(u64, u64)>,
+    coordinator: Coordinator,
+    clock: Clock,
+    life: Life,
+    nodes: Vec<Node>,
+    words: BTreeMap<(u64, u64), Word>,
+    sent: u64,
+    length: u64,
+    interrupted_at: Option<u64>,
+    outcome: Option<Outcome>,
+    seed: u64,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> World {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut below = |n: u64| random.next_u64() % n.max(1);
+        let agents = 1 + below(5);
+        let length = (2 + below(20)) * SECOND;
+        let is_hostile = below(3) > 0;
+        let mut window = |is_there: bool, longest: u64| {
+            is_there.then(|| {
+                let from = below(40) * SECOND / 2 + below(SECOND);
+                (from, from + below(longest) + MS)
+            })
+        };
+        let bus_gone = window(is_hostile && seed.is_multiple_of(7), 20 * SECOND);
+        let coordinator_still = window(is_hostile && seed.is_multiple_of(11), 10 * SECOND);
+        let machine = |shares: u64| Machine {
+            protocol: PROTOCOL,
+            version: "1".into(),
+            host: "h".into(),
+            shares: shares as u32,
+        };
+        let nodes = (0..agents).map(|number| {
+            let shares = 1 + (seed + number) % 3;
+            let trouble = if is_hostile { (seed / 3 + number * 5) % 12 } else { 11 };
+            let parted = window(trouble == 0 || trouble == 1, 15 * SECOND);
+            let stands_still = window(trouble == 2, 12 * SECOND);
+            let dies_at = window(trouble == 3, 1).map(|(from, _)| from);
+            let clock = Clock {
+                ahead: (seed.wrapping_mul(number + 3) % (200 * SECOND)) as i64 - 100 * SECOND as i64,
+                drift_ppm: (seed.wrapping_mul(7 + number) % 101) as i64 - 50,
+            };
+            Node {
+                machine: Agent::new(format!("a{number}"), machine(shares), clock.at(0)),
+                clock,
+                life: Life { dies_at, stands_still },
+                parted,
+                prepared_at: None,
+                refuses: is_hostile && (seed + number).is_multiple_of(29),
+                start_at: None,
+                told: 0,
+                reading: Reading::default(),
+                stop_at: None,
+                shares,
+                offered: Vec::new(),
+                ended: false,
+                has_left: false,
+                was_offered: false,
+                said: BTreeMap::new(),
+                known_until: 0,
+            }
+        });
+        let nodes: Vec<Node> = nodes.collect();
+        let dies_at = window(is_hostile && seed % 6 == 1, 1).map(|(from, _)| from);
+        let task = Task {
+            run: "r".into(),
+            version: "1".into(),
+            agents: agents as u32,
+            length,
+            arguments: vec!["plan.toml".into()],
+            files: Vec::new(),
+            run_seed: seed,
+            shares_max: 1024,
+        };
+        let clock = Clock { ahead: 0, drift_ppm: (seed % 41) as i64 - 20 };
+        World {
+            now: 0,
+            loss: if is_hostile { [0.0, 0.01, 0.1, 0.3][(seed % 4) as usize] } else { 0.0 },
+            doubled: if is_hostile { 0.1 } else { 0.0 },
+            delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
+            bus_gone,
+            coordinator: Coordinator::new(task, clock.at(0)),
+            clock,
+            life: Life { dies_at, stands_still: coordinator_still },
+            nodes,
+            words: BTreeMap::new(),
+            sent: 0,
+            length,
+            interrupted_at: (seed % 13 == 5).then(|| below(20 * SECOND)),
+            outcome: None,
+            seed,
+            random,
+        }
+    }
+
+    fn chance(&mut self, of: f64) -> bool {
+        ((self.random.next_u64() >> 11) as f64) < of * (1u64 << 53) as f64
+    }
+
+    fn gets_through(&self, node: usize) -> bool {
+        let is_in =
+            |window: Option<(u64, u64)>| window.is_some_and(|(from, to)| from <= self.now && self.now < to);
+        !is_in(self.bus_gone) && !is_in(self.nodes[node].parted)
+    }
+
+    /// A record is sent again and again until it has come; all else is said once.
+    fn send(&mut self, node: usize, make: impl Fn() -> Word) {
+        for _ in 0..if self.chance(self.doubled) { 2 } else { 1 } {
+            if self.gets_through(node) && !self.chance(self.loss) {
+                let late = self.delay / 2 + self.random.next_u64() % self.delay;
+                self.sent += 1;
+                self.words.insert((self.now + late, self.sent), make());
+            }
+        }
+    }
+
+    /// Plays the world to its end.
+    pub(crate) fn run(&mut self) {
+        while self.now < END {
+            while let Some(entry) = self.words.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let word = entry.remove();
+                self.arrive(word);
+            }
+            for node in 0..self.nodes.len() {
+                self.live(node);
+            }
+            if self.life.runs(self.now) && self.outcome.is_none() {
+                let is_there = self.bus_gone.is_none_or(|(from, to)| self.now < from || self.now >= to);
+                self.coordinate(coordinator::Event::Bus(is_there));
+                if self.interrupted_at.is_some_and(|at| self.now >= at) {
+                    self.interrupted_at = None;
+                    self.coordinate(coordinator::Event::Stop("Ctrl-C".into()));
+                }
+                self.coordinate(coordinator::Event::Tick);
+            }
+            let is_gone = |node: &Node| node.has_left || node.life.is_dead(self.now) || !node.was_offered;
+            if self.nodes.iter().all(is_gone) && (self.outcome.is_some() || self.life.is_dead(self.now)) {
+                return;
+            }
+            let next = self.words.keys().next().map_or(u64::MAX, |(at, _)| *at);
+            self.now = (self.now / TICK * TICK + TICK).min(next.max(self.now + 1));
+        }
+    }
+
+    fn arrive(&mut self, word: Word) {
+        match word {
+            Word::Up(node, said) if self.life.runs(self.now) => match said {
+                FromAgent::Status(status) => {
+                    let said_at = self.nodes[node].said.get(&status.number).copied().unwrap_or(0);
+                    if self.outcome.is_none() {
+                        let known = &mut self.nodes[node].known_until;
+                        *known = said_at.max(*known);
+                        self.coordinate(coordinator::Event::Status(format!("a{node}"), status));
+                    }
+                }
+                FromAgent::TimeAsk { asked_at, .. } => {
+                    let at = self.clock.at(self.now);
+                    self.send(node, || Word::Time { to: node, asked_at, at });
+                }
+                FromAgent::Fetch { .. } => {}
+            },
+            Word::Record(node) if self.life.runs(self.now) && self.outcome.is_none() => {
+                self.coordinate(coordinator::Event::Received(format!("a{node}")));
+            }
+            Word::Down(node, reply) if self.nodes[node].life.runs(self.now) => {
+                self.act(node, agent::Event::Reply(reply));
+            }
+            Word::Time { to, asked_at, at } if self.nodes[to].life.runs(self.now) => {
+                self.act(to, agent::Event::TimeAnswer { asked_at, at });
+            }
+            // Whoever stands still or is dead hears nothing.
+            _ => {}
+        }
+    }
+
+    fn coordinate(&mut self, event: coordinator::Event) {
+        let mut out = Vec::new();
+        self.coordinator.handle(self.clock.at(self.now), event, &mut out);
+        for action in out {
+            match action {
+                coordinator::Action::Reply(to, reply) => {
+                    let node: usize = to[1..].parse().expect("a number");
+                    self.send(node, || Word::Down(node, reply.clone()));
+                }
+                coordinator::Action::Note(_) => {}
+                coordinator::Action::Done(outcome) => {
+                    assert!(self.outcome.replace(outcome).is_none(), "seed {}: over twice", self.seed);
+                }
+            }
+        }
+    }
+
+    /// What an agent's process does at this moment.
+    fn live(&mut self, number: usize) {
+        let now = self.now;
+        let node = &mut self.nodes[number];
+        if !node.life.runs(now) || node.has_left {
+            return;
+        }
+        let own = node.clock.at(now);
+        if node.prepared_at.is_some_and(|at| now >= at) {
+            node.prepared_at = None;
+            let result = match node.refuses {
+                true => Err(Refusal { reasons: vec!["no".into()], by_target: true }),
+                false => Ok(()),
+            };
+            self.act(number, agent::Event::Prepared(result));
+        }
+        let node = &mut self.nodes[number];
+        if let Some(start_at) = node.start_at.filter(|_| !node.ended) {
+            let end = start_at + self.length;
+            let until = node.stop_at.unwrap_or(end).min(end).min(own);
+            // All that is due: what fell due while it stood still is sent late.
+            let due = |at: Time| at.saturating_sub(start_at) * RATE / SECOND * node.shares;
+            let missing = due(until) - node.offered.len() as u64;
+            node.offered.extend(std::iter::repeat_n(now, missing as usize));
+            if own >= end.min(node.stop_at.unwrap_or(end)) {
+                node.ended = true;
+                let file = FileEnd { name: "run.json".into(), bytes: 1, sha256: String::new() };
+                let ended = Ended { code: 0, stopped_by: None, error: None, files: vec![file] };
+                self.act(number, agent::Event::Ended(ended));
+            }
+        }
+        if self.nodes[number].ended && now.is_multiple_of(10 * TICK) {
+            self.send(number, || Word::Record(number));
+        }
+        self.act(number, agent::Event::Tick);
+    }
+
+    fn act(&mut self, number: usize, event: agent::Event) {
+        let mut out = Vec::new();
+        let own = self.nodes[number].clock.at(self.now);
+        self.nodes[number].machine.handle(own, event, &mut out);
+        for action in out {
+            match action {
+                agent::Action::Say(said) => {
+                    if let FromAgent::Status(status) = &said {
+                        self.nodes[number].said.insert(status.number, self.now);
+                    }
+                    self.send(number, || Word::Up(number, said.clone()));
+                }
+                agent::Action::Prepare(..) => {
+                    self.nodes[number].was_offered = true;
+                    let takes = self.random.next_u64() % (2 * SECOND);
+                    self.nodes[number].prepared_at = Some(self.now + takes);
+                }
+                agent::Action::Begin { start_at, told, reading } => {
+                    let node = &mut self.nodes[number];
+                    assert!(node.start_at.is_none(), "seed {}: begun twice", self.seed);
+                    assert!(start_at >= own + agent::HEARD_BEFORE, "seed {}: heard too late", self.seed);
+                    (node.start_at, node.told, node.reading) = (Some(start_at), told, reading);
+                }
+                agent::Action::StopLoad { at, .. } => {
+                    let node = &mut self.nodes[number];
+                    let at = at.max(own);
+                    node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
+                }
+                agent::Action::Leave(_) => self.nodes[number].has_left = true,
+            }
+        }
+    }
+}
