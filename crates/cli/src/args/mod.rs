@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Plan(plan::PlanCommand),
     /// Write a starter plan file
     Init(plan::InitArgs),
-    /// Make a trace of access logs: when each request started, and what it asked
+    /// Make a trace of access logs: what was asked, and when
     Import(Box<recorded::ImportArgs>),
     /// Show, cut, sample and merge traces
     #[command(subcommand)]
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     Index(history::IndexArgs),
     /// Allow load on a public host
     Allow(allow::AllowArgs),
-    /// Start a server that misbehaves in a known way, and test load tools against it
+    /// Start a server that misbehaves, and test load tools against it
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Print the JSON Schema of a document
