@@ -15,6 +15,7 @@ pub mod cross_check;
 pub mod evidence;
 pub mod experiment;
 pub mod finding;
+pub mod fleet;
 pub mod interval;
 pub mod moves;
 pub mod paired;

@@ -23,6 +23,7 @@ pub mod plan_check;
 pub mod schema;
 pub mod signoff;
 pub mod simulated;
+pub mod size;
 pub mod tally;
 pub mod trace;
 pub mod tried;

@@ -9,6 +9,7 @@ use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::mirror::MirrorDocument;
 use crate::plan_check::PlanCheckDocument;
 use crate::signoff::SignoffDocument;
+use crate::size::{ConstantsDocument, SizeDocument};
 use crate::trace::TraceSummary;
 use crate::tried::{FailuresDocument, TryDocument};
 use schemars::JsonSchema;
@@ -39,6 +40,10 @@ pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
 pub const TRY_SCHEMA_FILE: &str = "unblink.try-1.schema.json";
 /// Name of the schema of the failed requests that a run kept.
 pub const FAILURES_SCHEMA_FILE: &str = "unblink.failures-1.schema.json";
+/// Name of the planner's schema.
+pub const SIZE_SCHEMA_FILE: &str = "unblink.size-1.schema.json";
+/// Name of the schema of the planner's constants.
+pub const SIZE_CONSTANTS_SCHEMA_FILE: &str = "unblink.size-constants-1.schema.json";
 /// Name of the schema of what is in a trace.
 pub const TRACE_SUMMARY_SCHEMA_FILE: &str = "unblink.trace-summary-1.schema.json";
 /// Name of the schema of one run of one tool in the lab.
@@ -104,6 +109,16 @@ pub fn failures_schema() -> serde_json::Value {
     schema_of::<FailuresDocument>(FAILURES_SCHEMA_FILE)
 }
 
+/// That of [`SizeDocument`].
+pub fn size_schema() -> serde_json::Value {
+    schema_of::<SizeDocument>(SIZE_SCHEMA_FILE)
+}
+
+/// That of [`ConstantsDocument`].
+pub fn size_constants_schema() -> serde_json::Value {
+    schema_of::<ConstantsDocument>(SIZE_CONSTANTS_SCHEMA_FILE)
+}
+
 /// That of [`TraceSummary`].
 pub fn trace_summary_schema() -> serde_json::Value {
     schema_of::<TraceSummary>(TRACE_SUMMARY_SCHEMA_FILE)
@@ -140,7 +155,7 @@ pub fn trend_knees_schema() -> serde_json::Value {
 }
 
 /// Every committed schema: (file name, schema).
-pub fn files() -> [(&'static str, serde_json::Value); 16] {
+pub fn files() -> [(&'static str, serde_json::Value); 18] {
     [
         (RUN_SCHEMA_FILE, json_schema()),
         (COMPARE_SCHEMA_FILE, compare_schema()),
@@ -151,6 +166,8 @@ pub fn files() -> [(&'static str, serde_json::Value); 16] {
         (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
         (TRY_SCHEMA_FILE, try_schema()),
         (FAILURES_SCHEMA_FILE, failures_schema()),
+        (SIZE_SCHEMA_FILE, size_schema()),
+        (SIZE_CONSTANTS_SCHEMA_FILE, size_constants_schema()),
         (TRACE_SUMMARY_SCHEMA_FILE, trace_summary_schema()),
         (LAB_CELL_SCHEMA_FILE, lab_cell_schema()),
         (LAB_SCHEMA_FILE, lab_schema()),

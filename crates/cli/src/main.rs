@@ -49,6 +49,7 @@ mod shown;
 mod signals;
 mod signoff;
 mod sim;
+mod size;
 mod think;
 mod trace;
 mod tried;
@@ -85,6 +86,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Agent(args) => agents::agent(args),
         Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),
+        Command::Size(args) => size::size(args),
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
         Command::Signoff(args) => signoff::signoff(args),
@@ -188,6 +190,8 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::Try => schema::try_schema(),
         SchemaOf::Failures => schema::failures_schema(),
+        SchemaOf::Size => schema::size_schema(),
+        SchemaOf::SizeConstants => schema::size_constants_schema(),
         SchemaOf::TraceSummary => schema::trace_summary_schema(),
         SchemaOf::LabCell => schema::lab_cell_schema(),
         SchemaOf::Lab => schema::lab_schema(),

@@ -162,7 +162,7 @@ fn append(path: &Path, text: &str) -> Result<()> {
     file.and_then(|mut file| file.write_all(text.as_bytes())).with_context(|| format!("can't write {path:?}"))
 }
 
-fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new(STDOUT)
 }
 

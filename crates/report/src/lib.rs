@@ -31,6 +31,7 @@ pub mod knee;
 pub mod lab;
 pub mod mirror;
 pub mod signoff;
+pub mod size;
 pub mod svg;
 pub mod terminal;
 pub mod trace;

@@ -26,6 +26,7 @@ pub(crate) mod share;
 pub(crate) mod short;
 pub(crate) mod signoff;
 pub(crate) mod sim;
+pub(crate) mod size;
 pub(crate) mod steady;
 pub(crate) mod target;
 pub(crate) mod tls;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Merge(Box<MergeArgs>),
     /// Simulate a load in virtual time against a server you describe
     Sim(Box<sim::SimArgs>),
+    /// Say how many machines a load takes, and what breaks first
+    Size(Box<size::SizeArgs>),
     /// Show what different load tools would report about one server
     Explain(Box<sim::ExplainArgs>),
     /// Check plan files and show what they would do
@@ -74,7 +77,7 @@ pub(crate) enum Command {
     Plan(plan::PlanCommand),
     /// Write a starter plan file
     Init(plan::InitArgs),
-    /// Make a trace of access logs: when each request started, and what it asked
+    /// Make a trace of access logs: what was asked, and when
     Import(Box<recorded::ImportArgs>),
     /// Show, cut, sample and merge traces
     #[command(subcommand)]
@@ -89,7 +92,7 @@ pub(crate) enum Command {
     History(Box<history::HistoryArgs>),
     /// Show one run from the history
     Show(history::ShowArgs),
-    /// Show how a percentile changed from run to run, and when its level shifted
+    /// Show how a percentile changed over runs, and when it shifted
     Trend(Box<history::TrendArgs>),
     /// Tag a run in the history
     Tag(history::TagArgs),
@@ -100,7 +103,7 @@ pub(crate) enum Command {
     Index(history::IndexArgs),
     /// Allow load on a public host
     Allow(allow::AllowArgs),
-    /// Start a server that misbehaves in a known way, and test load tools against it
+    /// Start a server that misbehaves, and test load tools against it
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Print the JSON Schema of a document
@@ -168,6 +171,10 @@ pub(crate) enum SchemaOf {
     Try,
     /// Failed requests that a run kept: `show --failures --json`
     Failures,
+    /// The machines that a load takes: `size --json`
+    Size,
+    /// What `size --calibrate -o FILE` measures
+    SizeConstants,
     /// What is in a trace: `trace show --json`
     TraceSummary,
     /// One run of one tool in the lab: `cell.json`

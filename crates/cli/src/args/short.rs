@@ -318,8 +318,45 @@ const MIRROR: Short = Short {
     ],
 };
 
-const SHORT: [Short; 12] =
-    [RUN, TRY, FILL, SIM, COMPARE, KNEE, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+const SIZE: Short = Short {
+    command: "size",
+    arguments: &[("plan", "A plan (.toml, .yaml, .yml) whose load it is")],
+    groups: &[
+        (
+            LOAD,
+            &[
+                ("rate", "Requests per second of the whole load: 10M"),
+                ("latency", "How long a request takes"),
+                ("stall", "The worst stall that is to be carried"),
+                ("tls", "Requests go over TLS"),
+                ("body", "Body of each answer"),
+                ("addresses", "Addresses of the target"),
+                ("arrivals", "How they are dealt [default: poisson]"),
+            ],
+        ),
+        (
+            "Machines",
+            &[
+                ("agents", "Judge a fleet of so many"),
+                ("cores", "Processors of each"),
+                ("nic", "Speed of its network, in bits per second"),
+            ],
+        ),
+        (
+            "Constants",
+            &[
+                ("constants", "A file that --calibrate wrote"),
+                ("set", "Reckon with another value"),
+                ("calibrate", "Measure them on this machine"),
+                ("output", "Write what was measured into this file"),
+            ],
+        ),
+        (RESULT, &[("json", "Print the answer as JSON")]),
+    ],
+};
+
+const SHORT: [Short; 13] =
+    [RUN, TRY, FILL, SIM, SIZE, COMPARE, KNEE, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];
 
 /// The command line, with a screen of help at `-h`.
 pub(crate) fn command() -> Command {

@@ -34,6 +34,7 @@ mod write;
 mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, PlanCommand, ShowArgs};
+use crate::args::run::RunArgs;
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
 use crate::request::{Request, lets, line};
@@ -45,6 +46,7 @@ pub(crate) use fields::For;
 use fields::Kind;
 use file::{Given, PlanFile};
 use overlay::Overlay;
+pub(crate) use source::nearest;
 pub(crate) use stages::{Stage, Stages, read as stages_of, shown as stages_in_lines};
 use std::ffi::OsString;
 use std::path::Path;
@@ -64,6 +66,18 @@ pub(crate) fn command_line() -> Result<Cli> {
 /// The same of another command line.
 pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
     read_by(argv, |command, argv| Ok(crate::parse(command, argv)))
+}
+
+/// The flags of a run of this plan.
+pub(crate) fn of_run(path: &Path) -> Result<Box<RunArgs>> {
+    let name = path.display().to_string();
+    if !file::is_plan(&name) {
+        return Err(file::no_plan(&name));
+    }
+    match stage_line(vec!["unblink".into(), "run".into(), path.into()])?.command {
+        Command::Run(args) => Ok(args),
+        _ => unreachable!("the command line says run"),
+    }
 }
 
 /// The command line of a stage. What is wrong with it ends the stage, and not the process.

@@ -1,0 +1,179 @@
+//! What one agent carries, by each of its limits.
+
+use super::constants::{Constants, Name};
+use super::dealt::Dealing;
+use super::{Agent, CLOSE, Fleet, Load, Machine, Total, whole_up};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Descriptors of an agent besides its connections: its record, its timers and its log, for each worker.
+const OTHER_FILES: f64 = 64.0;
+
+/// What a machine has only so much of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SizeLimit")]
+pub enum Limit {
+    /// A worker's processor.
+    Processor,
+    /// The busier direction of the network.
+    Network,
+    /// Local ports, for connections to each address of the target.
+    Ports,
+    /// Open files.
+    Descriptors,
+}
+
+/// What a limit allows a fleet.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SizeBound")]
+pub struct Bound {
+    /// Which.
+    pub limit: Limit,
+    /// Agents that it alone demands, if their shares are equal.
+    pub agents_if_equal: u64,
+    /// The rate at which the agent with the largest share reaches it.
+    pub per_s_max: f64,
+    /// The stall at which it does so at the rate that was asked for, in s; absent where stalls don't matter to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_s_max: Option<f64>,
+}
+
+/// The limits of one agent, and of one worker.
+pub(super) struct Bounds<'a> {
+    load: &'a Load,
+    machine: &'a Machine,
+    constants: &'a Constants,
+    /// Requests per second of a worker.
+    worker_per_s: f64,
+    /// Of an agent, by its network.
+    network_per_s: f64,
+    /// Connections of an agent, by its ports and by its descriptors.
+    ports: f64,
+    descriptors: f64,
+}
+
+impl<'a> Bounds<'a> {
+    pub(super) fn of(load: &'a Load, machine: &'a Machine, constants: &'a Constants) -> Bounds<'a> {
+        let cpu_us = load.requests.cpu_us(constants);
+        let [sent, received] = load.requests.wire_bytes(constants);
+        let network = machine.nic_bits_per_s * constants.get(Name::NetworkShare);
+        Bounds {
+            load,
+            machine,
+            constants,
+            worker_per_s: constants.get(Name::ProcessorShare)
+                * (1e6 / cpu_us).min(constants.get(Name::Ceiling)),
+            network_per_s: network / (8.0 * sent.max(received)),
+            ports: constants.get(Name::Ports).floor() * f64::from(load.addresses),
+            descriptors: (constants.get(Name::Descriptors) - OTHER_FILES).max(1.0),
+        }
+    }
+
+    /// How long a connection is taken at the longest.
+    fn held_s(&self) -> f64 {
+        self.load.stall_s.max(self.load.latency_s)
+    }
+
+    /// Each limit, with the rate at which one agent and its workers reach it, and its connections if they are what is limited.
+    fn each(&self) -> [(Limit, f64, Option<f64>); 4] {
+        let connections = |most: f64| (most / self.held_s(), Some(most));
+        let (ports, descriptors) = (connections(self.ports), connections(self.descriptors));
+        [
+            (Limit::Processor, self.worker_per_s, None),
+            (Limit::Network, self.network_per_s, None),
+            (Limit::Ports, ports.0, ports.1),
+            (Limit::Descriptors, descriptors.0, descriptors.1),
+        ]
+    }
+
+    /// How much of the load meets a limit.
+    fn share(limit: Limit, dealing: Dealing) -> f64 {
+        if limit == Limit::Processor { dealing.worker() } else { dealing.agent() }
+    }
+
+    /// The highest rate that this fleet carries.
+    pub(super) fn per_s_max(&self, dealing: Dealing) -> f64 {
+        let each = self.each().map(|(limit, per_s, _)| per_s / Self::share(limit, dealing));
+        each.into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    fn agents_by(&self, limit: Limit, per_s: f64) -> u64 {
+        let workers = if limit == Limit::Processor { f64::from(self.machine.cores) } else { 1.0 };
+        whole_up(self.load.per_s / (per_s * workers)).max(1)
+    }
+
+    /// How many agents all limits together demand where shares are equal.
+    pub(super) fn agents_if_equal(&self) -> u64 {
+        self.each().into_iter().map(|(limit, per_s, _)| self.agents_by(limit, per_s)).max().unwrap_or(1)
+    }
+
+    fn bounds(&self, dealing: Dealing) -> Vec<Bound> {
+        let bound = |(limit, per_s, connections): (Limit, f64, Option<f64>)| Bound {
+            limit,
+            agents_if_equal: self.agents_by(limit, per_s),
+            per_s_max: per_s / Self::share(limit, dealing),
+            stall_s_max: connections.map(|most| most / (self.load.per_s * dealing.agent())),
+        };
+        let mut all: Vec<Bound> = self.each().into_iter().map(bound).collect();
+        all.sort_by(|a, b| a.per_s_max.total_cmp(&b.per_s_max));
+        all
+    }
+
+    /// What this fleet comes to, but for how many agents would do with equal shares.
+    pub(super) fn fleet(&self, dealing: Dealing) -> Fleet {
+        let (load, constants) = (self.load, self.constants);
+        let bounds = self.bounds(dealing);
+        let per_s_max = self.per_s_max(dealing);
+        let stall_s_max = self.stall_s_max(&bounds);
+        let per_s = load.per_s * dealing.agent();
+        let cpu_us = load.requests.cpu_us(constants);
+        let wire = load.requests.wire_bytes(constants).map(|bytes| 8.0 * bytes);
+        let connections = whole_up(per_s * self.held_s());
+        let bus = load.requests.bus_bytes(per_s, constants);
+        let opening_us = cpu_us + load.requests.opening_us(constants);
+        let agents = f64::from(dealing.agents);
+        let cores_busy = load.per_s * cpu_us / 1e6;
+        Fleet {
+            is_enough: per_s_max >= load.per_s * (1.0 - CLOSE),
+            agents: dealing.agents,
+            workers_per_agent: dealing.workers,
+            agents_if_equal: 0,
+            bounds,
+            per_s_max,
+            stall_s_max,
+            largest: Agent {
+                streams: dealing.streams_of_largest(),
+                per_s,
+                cores_busy: per_s * cpu_us / 1e6,
+                worker_busy_in_stall: load.per_s * dealing.worker() * opening_us / 1e6,
+                connections,
+                connections_max: self.ports as u64,
+                descriptors: connections + OTHER_FILES as u64,
+                network_bits_per_s: wire.map(|bits| bits * per_s),
+                bus_bytes_per_s: bus,
+            },
+            total: Total {
+                cores_busy,
+                cores: cores_busy / constants.get(Name::ProcessorShare),
+                connections: whole_up(load.per_s * self.held_s()),
+                connections_at_rest: whole_up(load.per_s * load.latency_s),
+                network_bits_per_s: wire.map(|bits| bits * load.per_s),
+                bus_bytes_per_s: bus * agents,
+                merge_cores_busy: agents * constants.get(Name::MergePerAgent) / 1e3,
+            },
+        }
+    }
+
+    /// What connections there are last so long, if the rate is carried at all.
+    fn stall_s_max(&self, bounds: &[Bound]) -> f64 {
+        let carries = |bound: &Bound| match bound.stall_s_max {
+            Some(stall_s) => stall_s >= self.load.latency_s * (1.0 - CLOSE),
+            None => bound.per_s_max >= self.load.per_s * (1.0 - CLOSE),
+        };
+        if !bounds.iter().all(carries) {
+            return 0.0;
+        }
+        bounds.iter().filter_map(|bound| bound.stall_s_max).fold(f64::INFINITY, f64::min)
+    }
+}

@@ -1,0 +1,185 @@
+//! The planner against closed forms, and what must hold whatever the load is.
+
+use super::*;
+use proptest::prelude::*;
+
+const PLAIN: Requests =
+    Requests { tls: false, sent_bytes: 0, answer_bytes: 0, per_connection: None, operations: 1 };
+const TEN_MILLION: Load =
+    Load { per_s: 10e6, latency_s: 0.02, stall_s: 1.0, dealt: Dealt::Streams, requests: PLAIN, addresses: 1 };
+const MACHINE: Machine = Machine { cores: 4, nic_bits_per_s: 10e9 };
+
+fn sized(load: &Load) -> Fleet {
+    size(load, &MACHINE, &Constants::default(), None)
+}
+
+fn bound(fleet: &Fleet, limit: Limit) -> &Bound {
+    fleet.bounds.iter().find(|bound| bound.limit == limit).unwrap()
+}
+
+/// 10⁷ connections and 28,232 ports for each agent: 354.2 agents. Poisson's streams have 9,765.625 connections each, of which two
+/// fit an agent. 99.2 processors of 4 are 24.8 agents.
+#[test]
+fn ports_bind_ten_million_a_second_through_a_second() {
+    let fleet = sized(&TEN_MILLION);
+    assert!(fleet.is_enough);
+    assert_eq!((fleet.agents_if_equal, fleet.agents, fleet.workers_per_agent), (355, 512, 1));
+    assert_eq!(fleet.largest.streams, Some(2));
+    assert_eq!((fleet.largest.connections, fleet.largest.connections_max), (19_532, 28_232));
+    assert_eq!(bound(&fleet, Limit::Processor).agents_if_equal, 25);
+    assert_eq!((fleet.bounds[0].limit, fleet.bounds[0].agents_if_equal), (Limit::Ports, 355));
+    // 28,232 of 19,531.25.
+    assert!((fleet.per_s_max - 28_232.0 * 512.0).abs() < 1e-3);
+    assert!((fleet.stall_s_max - 1.445_478_4).abs() < 1e-9, "{}", fleet.stall_s_max);
+    assert!((fleet.total.cores - 99.2).abs() < 1e-9);
+    assert_eq!((fleet.total.connections, fleet.total.connections_at_rest), (10_000_000, 200_000));
+    assert!((fleet.total.merge_cores_busy - 0.256).abs() < 1e-12);
+    // Even arrivals are dealt equally.
+    let even = sized(&Load { dealt: Dealt::Equally, ..TEN_MILLION });
+    assert_eq!((even.agents, even.workers_per_agent, even.largest.streams), (355, 1, None));
+}
+
+/// On paper up to the highest rate: one stream is 97,657 connections then, so one address is not enough for any fleet.
+#[test]
+fn a_hundred_million_take_four_addresses() {
+    let load = Load { per_s: 100e6, ..TEN_MILLION };
+    let none = sized(&load);
+    assert!(!none.is_enough);
+    assert_eq!((none.agents, none.largest.streams, none.largest.connections), (1_024, Some(1), 97_657));
+    assert!((none.per_s_max - 28_232.0 * 1_024.0).abs() < 1e-3);
+    assert!((none.stall_s_max - 28_232.0 * 1_024.0 / 100e6).abs() < 1e-12);
+    let four = sized(&Load { addresses: 4, ..load });
+    assert!(four.is_enough);
+    assert_eq!((four.agents, four.workers_per_agent), (1_024, 1));
+    // Over TLS a worker can't carry one stream: 97,656 × 7.53 µs is 0.74 of its processor.
+    let tls = sized(&Load { requests: Requests { tls: true, ..PLAIN }, addresses: 4, ..load });
+    assert_eq!((tls.is_enough, tls.bounds[0].limit, tls.stall_s_max), (false, Limit::Processor, 0.0));
+    assert!((tls.per_s_max - 1_024.0 * 0.5e6 / 7.53).abs() < 1e-3);
+}
+
+#[test]
+fn each_limit_binds_where_it_must() {
+    let calm = Load { stall_s: 0.0, ..TEN_MILLION };
+    // 25 agents of 4 workers by their processors: 100 shares have 11 streams, which are 107,422/s, too much for one.
+    let fleet = sized(&calm);
+    assert_eq!((fleet.agents_if_equal, fleet.bounds[0].limit), (25, Limit::Processor));
+    // 10 streams are 97,656/s, and 103 shares have no more.
+    assert_eq!((fleet.agents, fleet.workers_per_agent, fleet.largest.streams), (26, 4, Some(40)));
+    // A body of 2 kB: 2,298 bytes in two frames, 198.24 Gbit/s of 7 each.
+    let body = Requests { answer_bytes: 2_048, ..PLAIN };
+    let fleet = sized(&Load { requests: body, ..calm });
+    assert_eq!((bound(&fleet, Limit::Network).agents_if_equal, fleet.bounds[0].limit), (29, Limit::Network));
+    let mut constants = Constants::default();
+    constants.set("descriptors", 1_064.0, "here").unwrap();
+    let fleet = size(&Load { per_s: 10_000.0, ..TEN_MILLION }, &MACHINE, &constants, None);
+    assert_eq!(
+        (fleet.agents, fleet.bounds[0].limit, fleet.largest.descriptors),
+        (11, Limit::Descriptors, 982)
+    );
+}
+
+#[test]
+fn a_fleet_that_is_given_is_judged() {
+    let fleet = size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(400));
+    assert!(!fleet.is_enough && fleet.agents == 400);
+    // Three streams each for some: 28,232 connections are all that one has.
+    assert_eq!((fleet.largest.streams, fleet.bounds[0].limit), (Some(3), Limit::Ports));
+    assert!((fleet.stall_s_max - 28_232.0 / (10e6 * 3.0 / 1_024.0)).abs() < 1e-9);
+    assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(512)).is_enough);
+    assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(1_024)).is_enough);
+}
+
+fn any_load() -> impl Strategy<Value = Load> {
+    let requests = (any::<bool>(), 0u64..100_000, 0u64..100_000, proptest::option::of(1u64..1_000), 1u32..50)
+        .prop_map(|(tls, sent_bytes, answer_bytes, per_connection, operations)| Requests {
+            tls,
+            sent_bytes,
+            answer_bytes,
+            per_connection,
+            operations,
+        });
+    let dealt = prop_oneof![Just(Dealt::Streams), Just(Dealt::Equally)];
+    (2.0..8.0f64, 1e-4..2.0f64, 0.0..5.0f64, dealt, requests, 1u32..20).prop_map(
+        |(magnitude, latency_s, stall_s, dealt, requests, addresses)| Load {
+            per_s: 10f64.powf(magnitude).round(),
+            latency_s,
+            stall_s,
+            dealt,
+            requests,
+            addresses,
+        },
+    )
+}
+
+fn any_machine() -> impl Strategy<Value = Machine> {
+    (1u32..64, 1e9..1e11f64).prop_map(|(cores, nic_bits_per_s)| Machine { cores, nic_bits_per_s })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn more_never_needs_fewer_agents(load in any_load(), machine in any_machine(), more in 1.0..3.0f64) {
+        let constants = Constants::default();
+        let of = |load: &Load, machine: &Machine| {
+            let fleet = size(load, machine, &constants, None);
+            if fleet.is_enough { u64::from(fleet.agents) } else { u64::MAX }
+        };
+        let agents = of(&load, &machine);
+        let mut body = load.requests;
+        body.answer_bytes = (body.answer_bytes as f64 * more) as u64;
+        for harder in [
+            Load { per_s: load.per_s * more, ..load },
+            Load { stall_s: load.stall_s * more, ..load },
+            Load { latency_s: load.latency_s * more, ..load },
+            Load { requests: Requests { tls: true, ..load.requests }, ..load },
+            Load { requests: body, ..load },
+        ] {
+            prop_assert!(of(&harder, &machine) >= agents, "{harder:?}");
+        }
+        for easier in [
+            Machine { cores: machine.cores + 1, ..machine },
+            Machine { nic_bits_per_s: machine.nic_bits_per_s * more, ..machine },
+        ] {
+            prop_assert!(of(&load, &easier) <= agents, "{easier:?}");
+        }
+        let wider = of(&Load { addresses: load.addresses + 1, ..load }, &machine);
+        prop_assert!(wider <= agents, "{} with another address", wider);
+    }
+
+    #[test]
+    fn a_fleet_that_is_enough_is_the_smallest(load in any_load(), machine in any_machine()) {
+        let constants = Constants::default();
+        let fleet = size(&load, &machine, &constants, None);
+        let judged = |agents| size(&load, &machine, &constants, Some(agents)).is_enough;
+        prop_assert!(u64::from(fleet.agents) * u64::from(fleet.workers_per_agent) <= STREAMS);
+        prop_assert!(fleet.workers_per_agent <= machine.cores);
+        prop_assert_eq!(judged(fleet.agents), fleet.is_enough);
+        if fleet.is_enough {
+            prop_assert!(u64::from(fleet.agents) >= fleet.agents_if_equal);
+            for fewer in [fleet.agents - 1, fleet.agents / 2] {
+                prop_assert!(fewer == 0 || !judged(fewer), "{} would do", fewer);
+            }
+            // What it carries is no more than its bounds say: it breaks beyond, and not before.
+            prop_assert!(fleet.per_s_max >= load.per_s * (1.0 - 1e-6));
+            prop_assert!(fleet.stall_s_max >= load.stall_s.max(load.latency_s) * (1.0 - 1e-6));
+        }
+    }
+
+    #[test]
+    fn what_a_fleet_carries_at_most_it_carries(load in any_load(), machine in any_machine()) {
+        let constants = Constants::default();
+        let fleet = size(&load, &machine, &constants, None);
+        let carries = |load: Load| {
+            let bounds = Bounds::of(&load, &machine, &constants);
+            let dealing = Dealing { dealt: load.dealt, agents: fleet.agents, workers: fleet.workers_per_agent };
+            bounds.fleet(dealing).is_enough
+        };
+        let rate = |part: f64| carries(Load { per_s: fleet.per_s_max * part, ..load });
+        prop_assert_eq!([rate(0.999), rate(1.001)], [true, false]);
+        if fleet.stall_s_max > 0.0 && fleet.bounds.iter().all(|b| b.stall_s_max.is_some() || b.per_s_max > load.per_s) {
+            let stall = |part: f64| carries(Load { stall_s: fleet.stall_s_max * part, ..load });
+            prop_assert_eq!([stall(0.999), stall(1.001)], [true, false]);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! How many machines a load takes, for a terminal.
+
+use crate::block::{Block, Paint, Section, Table, Tone, left, plain, right};
+use crate::format;
+use crate::terminal::Style;
+use crate::terminal::text::Screen;
+use unblink_artifact::size::{Bound, Constant, ConstantsDocument, Dealt, Limit, SizeDocument};
+
+/// The answer, what breaks first, and what each agent and all of them do.
+pub fn render(doc: &SizeDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let (tone, word, sentence) = answer(doc);
+    screen.labelled(tone.paint(), word, &sentence);
+    screen.paragraph(0, Paint::Dim, &asked(doc));
+    let sections = [limits(doc), largest(doc), total(doc), constants("Constants", &given(doc))];
+    sections.iter().flatten().for_each(|section| screen.section(section));
+    screen.finish()
+}
+
+/// What was measured, before it is reckoned with.
+pub fn measured(doc: &ConstantsDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let machine = &doc.environment;
+    let cores = format::plural(u64::from(machine.cores), "processor", "processors");
+    screen.paragraph(0, Paint::Bold, &format!("{}, {cores}, {}", machine.cpu, machine.kernel));
+    constants("Measured here", &doc.constants).iter().for_each(|section| screen.section(section));
+    screen.finish()
+}
+
+fn section(name: &'static str, note: String, blocks: Vec<Block>) -> Option<Section> {
+    Some(Section { class: "", name, note, blocks })
+}
+
+/// Is it enough, in a word and a sentence.
+fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
+    let fleet = &doc.fleet;
+    let agents = format!(
+        "{} with {}",
+        format::plural(u64::from(fleet.agents), "agent", "agents"),
+        format::plural(u64::from(fleet.workers_per_agent), "worker each", "workers each")
+    );
+    let (rate, stall) = (format::rate_asked(doc.load.per_s), format::duration(doc.load.stall_ns));
+    if fleet.is_enough {
+        return (Tone::Good, "ENOUGH", format!("{agents} offer {rate} through a stall of {stall}."));
+    }
+    let most = format::rate(fleet.per_s_max.floor());
+    let first = fleet.bounds.first().map_or("", |bound| name(bound.limit));
+    let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} bind first.");
+    match doc.load.agents_asked {
+        Some(_) => (Tone::Bad, "NOT ENOUGH", format!("{agents} {what}")),
+        None => (Tone::Bad, "NOT POSSIBLE", format!("No fleet of such agents is enough. {agents} {what}")),
+    }
+}
+
+fn asked(doc: &SizeDocument) -> String {
+    let (load, machine) = (&doc.load, &doc.machine);
+    let mut parts = vec![
+        format!("answers after {}", format::duration(load.latency_ns)),
+        if load.tls { "TLS".into() } else { "plain text".into() },
+        format!(
+            "bodies of {} and {}",
+            format::bytes(load.request_body_bytes),
+            format::bytes(load.answer_body_bytes)
+        ),
+        format::plural(u64::from(load.addresses), "address", "addresses") + " of the target",
+    ];
+    if let Some(requests) = load.requests_per_connection {
+        parts.push(format!("{} a connection", format::plural(requests, "request", "requests")));
+    }
+    parts.push(format!(
+        "agents of {} and {}",
+        format::plural(u64::from(machine.cores), "core", "cores"),
+        bits(machine.nic_bits_per_s)
+    ));
+    parts.join(" · ")
+}
+
+fn limits(doc: &SizeDocument) -> Option<Section> {
+    let fleet = &doc.fleet;
+    let row = |bound: &Bound| {
+        let stall = bound.stall_s_max.map_or_else(|| "–".into(), seconds);
+        vec![
+            plain(name(bound.limit)),
+            plain(format::count(bound.agents_if_equal)),
+            plain(format::rate(bound.per_s_max.floor())),
+            plain(stall),
+        ]
+    };
+    let columns = [left(""), right("agents at least"), right("holds up to"), right("stalls up to")];
+    let table = Table::new(columns, fleet.bounds.iter().map(row).collect());
+    let mut blocks = vec![Block::Table(table)];
+    let line = |text| Block::Line(Paint::Plain, text);
+    if doc.load.dealt == Dealt::Streams && fleet.agents_if_equal < u64::from(fleet.agents) {
+        let equal = format::plural(fleet.agents_if_equal, "agent", "agents");
+        let streams = fleet.largest.streams.unwrap_or_default();
+        blocks.push(line(format!(
+            "{equal} would do if shares were equal (--arrivals even). Poisson arrivals are 1 024 streams that stay whole, and \
+             the largest share, of {}, decides.",
+            format::plural(streams, "stream", "streams")
+        )));
+    }
+    if fleet.stall_s_max > 0.0 {
+        let (stall, rate) = (seconds(fleet.stall_s_max), format::rate_asked(doc.load.per_s));
+        blocks.push(line(format!("At {rate} this fleet carries stalls of up to {stall}.")));
+    }
+    if fleet.bounds.first().is_some_and(|bound| bound.limit == Limit::Ports) && !fleet.is_enough {
+        blocks.push(line(
+            "More addresses of the target (--addresses), a shorter stall or a lower rate need fewer ports."
+                .into(),
+        ));
+    }
+    let busy = fleet.largest.worker_busy_in_stall;
+    if busy > 1.0 {
+        blocks.push(Block::Line(
+            Paint::Finding,
+            format!(
+                "Opening a connection for each arrival of a stall takes {} of a worker's processor, so arrivals would wait for \
+                 connections: open them before (run -c {}).",
+                format::percent(busy),
+                format::plain(&format::count(fleet.total.connections))
+            ),
+        ));
+    }
+    section("What breaks first", String::new(), blocks)
+}
+
+fn largest(doc: &SizeDocument) -> Option<Section> {
+    let agent = &doc.fleet.largest;
+    let [sent, received] = agent.network_bits_per_s.map(bits);
+    let mut rows = vec![
+        row("requests", format::rate(agent.per_s)),
+        row("processors busy", format::number(agent.cores_busy)),
+        row("one worker, while a stall opens connections", format::percent(agent.worker_busy_in_stall)),
+        row("connections in the stall", format::count(agent.connections)),
+        row("local ports for them", format::count(agent.connections_max)),
+        row("descriptors", format::count(agent.descriptors)),
+        row("sent, received", format!("{sent}, {received}")),
+        row("reported", format!("{}/s", format::bytes(agent.bus_bytes_per_s.ceil() as u64))),
+    ];
+    if let Some(streams) = agent.streams {
+        rows.insert(0, row("streams of 1 024", format::count(streams)));
+    }
+    section("The largest agent", String::new(), vec![Block::Table(Table::new([left(""), right("")], rows))])
+}
+
+fn total(doc: &SizeDocument) -> Option<Section> {
+    let total = &doc.fleet.total;
+    let [sent, received] = total.network_bits_per_s.map(bits);
+    let rows = vec![
+        row("processors busy", format::number(total.cores_busy)),
+        row("processors with room", format::number(total.cores)),
+        row(
+            "connections, in the stall",
+            format!("{}, {}", format::count(total.connections_at_rest), format::count(total.connections)),
+        ),
+        row("sent, received", format!("{sent}, {received}")),
+        row("reported", format!("{}/s", format::bytes(total.bus_bytes_per_s.ceil() as u64))),
+        row("merging keeps busy", format!("{} of a core", format::percent(total.merge_cores_busy))),
+    ];
+    section("All agents", String::new(), vec![Block::Table(Table::new([left(""), right("")], rows))])
+}
+
+fn row(name: &str, figure: String) -> Vec<crate::block::Span> {
+    vec![plain(name), plain(figure)]
+}
+
+/// Those that whoever asks has given.
+fn given(doc: &SizeDocument) -> Vec<Constant> {
+    doc.constants.iter().filter(|one| one.is_given).cloned().collect()
+}
+
+fn constants(name: &'static str, all: &[Constant]) -> Option<Section> {
+    if all.is_empty() {
+        return None;
+    }
+    let rows =
+        all.iter().map(|one| vec![plain(&*one.name), plain(format::number(one.value)), plain(&*one.source)]);
+    let columns = [left(""), right(""), left("")];
+    section(name, String::new(), vec![Block::Table(Table::new(columns, rows.collect()))])
+}
+
+fn name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Processor => "processors",
+        Limit::Network => "the network",
+        Limit::Ports => "local ports",
+        Limit::Descriptors => "descriptors",
+    }
+}
+
+/// `10 Gbit/s`.
+fn bits(per_s: f64) -> String {
+    let units = [(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let (length, unit) = units.into_iter().find(|(length, _)| per_s >= *length).unwrap_or((1.0, "bit/s"));
+    format!("{}\u{a0}{unit}", format::number(per_s / length))
+}
+
+fn seconds(s: f64) -> String {
+    format::Bound::Lower.duration((s * 1e9) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_artifact::size::{Agent, Fleet, SIZE_SCHEMA, SizeLoad, SizeMachine, Total};
+
+    fn document() -> SizeDocument {
+        let bound = |limit, agents_if_equal, per_s_max, stall_s_max| Bound {
+            limit,
+            agents_if_equal,
+            per_s_max,
+            stall_s_max,
+        };
+        SizeDocument {
+            schema: SIZE_SCHEMA.into(),
+            load: SizeLoad {
+                per_s: 10e6,
+                latency_ns: 20_000_000,
+                stall_ns: 1_000_000_000,
+                dealt: Dealt::Streams,
+                tls: true,
+                request_body_bytes: 0,
+                answer_body_bytes: 2_048,
+                requests_per_connection: None,
+                operations: 1,
+                addresses: 1,
+                agents_asked: None,
+            },
+            machine: SizeMachine { cores: 4, nic_bits_per_s: 10e9 },
+            fleet: Fleet {
+                is_enough: true,
+                agents: 512,
+                workers_per_agent: 1,
+                agents_if_equal: 355,
+                bounds: vec![
+                    bound(Limit::Ports, 355, 14_454_784.9, Some(1.445_478)),
+                    bound(Limit::Processor, 39, 33_323_000.0, None),
+                ],
+                per_s_max: 14_454_784.9,
+                stall_s_max: 1.445_478,
+                largest: Agent {
+                    streams: Some(2),
+                    per_s: 19_531.25,
+                    cores_busy: 0.15,
+                    worker_busy_in_stall: 3.236,
+                    connections: 19_532,
+                    connections_max: 28_232,
+                    descriptors: 19_596,
+                    network_bits_per_s: [37.5e6, 390.6e6],
+                    bus_bytes_per_s: 11_459.2,
+                },
+                total: Total {
+                    cores_busy: 76.8,
+                    cores: 153.6,
+                    connections: 10_000_000,
+                    connections_at_rest: 200_000,
+                    network_bits_per_s: [19.2e9, 200e9],
+                    bus_bytes_per_s: 5_867_110.0,
+                    merge_cores_busy: 0.256,
+                },
+            },
+            constants: Vec::new(),
+        }
+    }
+
+    fn shown(doc: &SizeDocument) -> String {
+        render(doc, &Style { width: 80, color: false })
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_fits() {
+        let text = shown(&document());
+        assert!(text.starts_with(
+            "ENOUGH  512 agents with 1 worker each offer 10 000 000/s through a stall of 1 s.\n"
+        ));
+        assert!(text.contains("355 agents would do if shares were equal"), "{text}");
+        assert!(text.contains("this fleet carries stalls of up to 1.44 s"), "{text}");
+        assert!(text.contains("open them before (run -c"), "{text}");
+        assert!(!text.contains("Constants"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    /// Each sentence stands only where it is so.
+    #[test]
+    fn what_is_not_so_is_not_said() {
+        let mut doc = document();
+        doc.load.dealt = Dealt::Equally;
+        doc.fleet.largest.streams = None;
+        doc.fleet.largest.worker_busy_in_stall = 0.9;
+        let text = shown(&doc);
+        assert!(!text.contains("if shares were equal") && !text.contains("open them before"), "{text}");
+        assert!(!text.contains("streams"), "{text}");
+        doc.fleet.is_enough = false;
+        doc.fleet.stall_s_max = 0.0;
+        let text = shown(&doc);
+        assert!(text.starts_with("NOT POSSIBLE  No fleet of such agents is enough."), "{text}");
+        assert!(text.contains("local ports bind first") && text.contains("--addresses"), "{text}");
+        assert!(!text.contains("carries stalls"), "{text}");
+        doc.load.agents_asked = Some(400);
+        assert!(shown(&doc).starts_with("NOT ENOUGH  512 agents"));
+        doc.constants =
+            vec![Constant { name: "ports".into(), value: 60_000.0, source: "--set".into(), is_given: true }];
+        assert!(shown(&doc).contains("ports  60 000  --set"));
+    }
+}
