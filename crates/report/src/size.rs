@@ -94,7 +94,7 @@ fn limits(doc: &SizeDocument) -> Option<Section> {
         let equal = format::plural(fleet.agents_if_equal, "agent", "agents");
         let streams = fleet.largest.streams.unwrap_or_default();
         blocks.push(line(format!(
-            "{equal} would do if shares were equal (--arrivals even). Poisson arrivals are 1 024 streams that stay whole, and \
+            "{equal} would do if shares were equal (--arrivals even). Poisson arrivals are 1\u{202f}024 streams that stay whole, and \
              the largest share, of {}, decides.",
             format::plural(streams, "stream", "streams")
         )));
@@ -117,7 +117,7 @@ fn limits(doc: &SizeDocument) -> Option<Section> {
                 "Opening a connection for each arrival of a stall takes {} of a worker's processor, so arrivals would wait for \
                  connections: open them before (run -c {}).",
                 format::percent(busy),
-                format::plain(&format::count(fleet.total.connections))
+                fleet.total.connections
             ),
         ));
     }
@@ -138,7 +138,7 @@ fn largest(doc: &SizeDocument) -> Option<Section> {
         row("reported", format!("{}/s", format::bytes(agent.bus_bytes_per_s.ceil() as u64))),
     ];
     if let Some(streams) = agent.streams {
-        rows.insert(0, row("streams of 1 024", format::count(streams)));
+        rows.insert(0, row("streams of 1\u{202f}024", format::count(streams)));
     }
     section("The largest agent", String::new(), vec![Block::Table(Table::new([left(""), right("")], rows))])
 }

@@ -147,6 +147,7 @@ impl Place {
         let users = if trial.large { USERS_OF_LARGE } else { USERS }.to_string();
         let load: &[&str] = match trial.idle {
             true => &["-R", "50", "-d", "100ms"],
+            false if trial.tls => &["-k", "--closed", &users, "--ramp-up", "10ms", "-d", "1s"],
             false => &["--closed", &users, "--ramp-up", "10ms", "-d", "1s"],
         };
         let before = children_us()?;
@@ -163,7 +164,7 @@ impl Place {
 
     fn document(&self, url: &str, load: &[&str], folder: &Path) -> Result<RunDocument> {
         let ran = Command::new(&self.own)
-            .args(["run", url, "-t", "1", "--pacing", "frugal", "--no-preflight", "-k", "-q", "--json"])
+            .args(["run", url, "-t", "1", "--pacing", "frugal", "--no-preflight", "-q", "--json"])
             .args(load)
             .arg("-o")
             .arg(folder)

@@ -72,7 +72,7 @@ fn dealt(process: Process) -> Dealt {
 }
 
 fn of_plan(path: &Path) -> Result<OfPlan> {
-    let planned = run::planned(&*plan::of_run(path)?)?;
+    let planned = run::planned(&plan::of_run(path)?)?;
     let parts = planned.plan.spec().load.open_parts();
     if parts.is_empty() {
         bail!(
