@@ -32,6 +32,7 @@
 pub mod blank;
 mod body;
 mod chunked;
+pub mod cql;
 mod cuts;
 mod error;
 #[doc(hidden)]

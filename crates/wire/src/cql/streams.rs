@@ -1,0 +1,99 @@
+//! What is under way on a connection, by the numbers of its streams.
+
+use crate::protocol::Tag;
+
+/// What a stream waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waits {
+    /// It is free.
+    Nothing,
+    /// The answer to its request.
+    Answer,
+    /// That its statement is prepared again, after which the request is sent again.
+    Preparing,
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) waits: Waits,
+    pub(super) tag: Tag,
+    /// Which statement it is.
+    pub(super) statement: u32,
+    /// A byte of an answer has come.
+    pub(super) has_begun: bool,
+    /// The statement was prepared again for it.
+    pub(super) is_second: bool,
+    /// What was told of its rows.
+    pub(super) bytes: u64,
+    /// What follows the statement's number in its frame, in case that is sent again. Its memory is used again.
+    pub(super) rest: Vec<u8>,
+}
+
+/// Those of a connection. There are as many as were under way at once.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    all: Vec<Stream>,
+    /// The last that became free comes first, so that little memory is used.
+    free: Vec<u16>,
+    /// So many wait for a statement that is prepared again.
+    pub(super) preparing: u32,
+}
+
+impl Streams {
+    /// A free stream, which is taken.
+    pub(super) fn take(&mut self, tag: Tag, statement: u32) -> (i16, &mut Stream) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Stream {
+                waits: Waits::Nothing,
+                tag,
+                statement,
+                has_begun: false,
+                is_second: false,
+                bytes: 0,
+                rest: Vec::new(),
+            });
+            // There are at most 32,768.
+            (self.all.len() - 1) as u16
+        });
+        let stream = &mut self.all[usize::from(place)];
+        (stream.waits, stream.tag, stream.statement) = (Waits::Answer, tag, statement);
+        (stream.has_begun, stream.is_second, stream.bytes) = (false, false, 0);
+        stream.rest.clear();
+        (place as i16, stream)
+    }
+
+    /// One on which something is under way.
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: i16) -> Option<&mut Stream> {
+        let stream = self.all.get_mut(usize::try_from(number).ok()?)?;
+        (stream.waits != Waits::Nothing).then_some(stream)
+    }
+
+    /// Nothing is under way there any more.
+    pub(super) fn give_back(&mut self, number: i16) {
+        if let Some(stream) = self.get_mut(number) {
+            let waited = std::mem::replace(&mut stream.waits, Waits::Nothing);
+            self.preparing -= u32::from(waited == Waits::Preparing);
+            self.free.push(number as u16);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_used_again_once_its_answer_has_come() {
+        let mut streams = Streams::default();
+        let take = |streams: &mut Streams, tag| streams.take(Tag(tag), 0).0;
+        assert_eq!([1, 2, 3].map(|tag| take(&mut streams, tag)), [0, 1, 2]);
+        assert!(streams.get_mut(3).is_none() && streams.get_mut(-1).is_none());
+        streams.give_back(1);
+        assert!(streams.get_mut(1).is_none());
+        streams.give_back(1);
+        assert_eq!([4, 5].map(|tag| take(&mut streams, tag)), [1, 3]);
+        assert_eq!(streams.get_mut(1).map(|stream| stream.tag), Some(Tag(4)));
+    }
+}
