@@ -3,6 +3,7 @@
 //! Keyed by the *intended* time, so that a stall shows as the wedge that it is: each arrival that the
 //! stall delays sits at the moment when it should have started.
 
+use crate::near::Near;
 use crate::time::{MILLISECOND_NS, Nanos};
 
 /// Latency bins: twelve for each decade from 1 µs to 100 s; the first and the last are open-ended.
@@ -33,6 +34,7 @@ pub struct HeatGrid {
     doublings: u32,
     columns_used: usize,
     cells: Vec<u32>,
+    near: Near,
 }
 
 impl Default for HeatGrid {
@@ -46,7 +48,7 @@ impl Default for HeatGrid {
             let smallest = octile_start_ns(octile);
             edges_ns[..BINS].partition_point(|&edge| edge <= smallest).saturating_sub(1) as u8
         });
-        HeatGrid { edges_ns, lowest_bin, doublings: 0, columns_used: 0, cells }
+        HeatGrid { edges_ns, lowest_bin, doublings: 0, columns_used: 0, cells, near: Near::default() }
     }
 }
 
@@ -102,15 +104,23 @@ impl HeatGrid {
     /// Adds `count` to the cell that holds the intended time `offset_ns`.
     #[inline]
     pub fn add(&mut self, offset_ns: u64, row: usize, count: u32) {
+        let column = self.near.place_of(offset_ns).unwrap_or_else(|| self.find_column(offset_ns));
+        let cell = &mut self.cells[column * ROWS + row];
+        *cell = cell.saturating_add(count);
+    }
+
+    /// The column of an intended time; all up to it are used from now on.
+    #[inline(never)]
+    fn find_column(&mut self, offset_ns: u64) -> usize {
         let mut column = self.column_of(offset_ns);
         while column >= COLUMNS_MAX as u64 {
             self.fold();
             column = self.column_of(offset_ns);
         }
-        let column = column as usize;
+        let (width_ns, column) = (self.column_width().0, column as usize);
         self.columns_used = self.columns_used.max(column + 1);
-        let cell = &mut self.cells[column * ROWS + row];
-        *cell = cell.saturating_add(count);
+        self.near = Near::new(column as u64 * width_ns, width_ns, column);
+        column
     }
 
     /// Shifts first, so that the division is by a constant.
@@ -138,6 +148,7 @@ impl HeatGrid {
     pub fn clear(&mut self) {
         self.cells[..self.columns_used * ROWS].fill(0);
         self.columns_used = 0;
+        self.near = Near::default();
     }
 
     /// Every cell that holds something: (column, row, count).
@@ -165,6 +176,7 @@ impl HeatGrid {
         }
         self.doublings += 1;
         self.columns_used = self.columns_used.div_ceil(2);
+        self.near = Near::default();
     }
 }
 

@@ -12,6 +12,7 @@ pub mod heat;
 pub mod journey;
 pub mod load;
 pub mod mix;
+mod near;
 pub mod origins;
 pub mod outcome;
 pub mod plan;

@@ -123,9 +123,14 @@ impl Watch {
     }
 
     /// The absence since the last call, if there was one.
-    #[inline]
     pub(crate) fn take_absence(&mut self) -> Option<Absence> {
         self.absence.take()
+    }
+
+    /// Whether there was one.
+    #[inline]
+    pub(crate) fn was_away(&self) -> bool {
+        self.absence.is_some()
     }
 
     /// Pauses since the last call.

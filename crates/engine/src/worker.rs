@@ -96,6 +96,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     composer: Option<Composer>,
     /// What renders the requests instead.
     script: Option<Scripted>,
+    /// Every request is always the same, and nothing is kept by arrival.
+    is_plain: bool,
     /// A connection takes one request at a time.
     is_serial: bool,
     /// Connections with requests that they have taken on and not written.
@@ -158,7 +160,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if failed_each > 0 {
             hearing.keep_echoes();
         }
+        let script = job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan));
         Ok(Worker {
+            is_plain: script.is_none() && job.values.is_none() && !hearing.follows_arrivals(),
             number,
             controls,
             channels,
@@ -179,7 +183,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             unwritten: Vec::with_capacity(reading::UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
             unwritten_requests: 0,
             common: Common { buffers: Buffers::new(), hearing, of_protocol: P::shared(job.operations.len()) },
-            script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
+            script,
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
             ways,
@@ -269,6 +273,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         // First of all, so that what happens after a boundary is not counted before it.
         if self.has_started() && now >= self.handed_until + INTERVAL {
             self.hand_over(now);
+        } else if !pending && self.pacer.event(0).is_none() {
+            // Nothing but time has passed, and an arrival may be waiting for this.
+            return now;
         }
         self.feed_deferred(now);
         self.read_on();
@@ -336,14 +343,33 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline(always)]
     fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
+        self.note_absence();
         if let Some(recorder) = &mut self.recorder {
-            if let Some(absence) = self.pacer.watch().take_absence() {
-                recorder.note_absence(absence.from, absence.until, absence.away);
-            }
             f(&mut self.dispatch, &mut self.actions, recorder);
-            if recorder.has_failed() {
-                self.hand_over_failed();
-            }
+        }
+        self.look_for_failed();
+    }
+
+    #[inline(always)]
+    fn note_absence(&mut self) {
+        if self.pacer.watch().was_away() {
+            self.note_that_absence();
+        }
+    }
+
+    #[cold]
+    fn note_that_absence(&mut self) {
+        if let Some(recorder) = &mut self.recorder
+            && let Some(absence) = self.pacer.watch().take_absence()
+        {
+            recorder.note_absence(absence.from, absence.until, absence.away);
+        }
+    }
+
+    #[inline(always)]
+    fn look_for_failed(&mut self) {
+        if self.recorder.as_ref().is_some_and(Recorder::has_failed) {
+            self.hand_over_failed();
         }
     }
 
@@ -356,7 +382,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     #[inline(always)] // into the loop over what a read has brought
     fn take_note(&mut self, now: Instant, event: Event) {
         self.heed_stop();
-        self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
+        self.note_absence();
+        if let Some(recorder) = &mut self.recorder {
+            self.dispatch.handle(now, event, &mut self.actions, recorder);
+        }
+        self.look_for_failed();
         self.carry_out();
     }
 

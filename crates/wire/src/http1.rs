@@ -105,7 +105,7 @@ impl Http1 {
         [&head[head.len() - of_head..], &body[body.len() - of_body..]]
     }
 
-    #[inline]
+    #[inline(always)] // for each answer
     fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) {
         let Some(tag) = self.tag.take() else { return };
         // Had it been written only in part, the rest would be read as the next request.

@@ -218,7 +218,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// The attempt of the flight at `slot` has been sent. It may be given up later, unless it is the last one.
-    #[inline]
+    #[inline(never)]
     pub(super) fn time_attempt(&mut self, slot: u32) {
         let Some(retrying) = &mut self.retrying else { return };
         let Bound { flight, is_timed, .. } = &mut self.flights[slot];

@@ -422,6 +422,10 @@ impl Connections {
 
     #[inline]
     pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
+        // Neither is it at its limit nor was it.
+        if self.total() < self.max && self.blocked_until.is_none() && self.fullness.is_blank() {
+            return;
+        }
         let at_limit = self.is_at_limit();
         // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
         // connection each is never short of them.

@@ -15,7 +15,25 @@ impl<L: Load> Dispatch<L> {
         now.since(arrival.intended) > self.policy.timeout
     }
 
-    pub(super) fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+    /// Ends what has taken too long.
+    #[inline(never)]
+    pub(super) fn expire(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        self.expire_flights(now, out, rec);
+        self.give_up_attempts(now, out, rec);
+        for origin in 0..self.lanes.len() {
+            self.expire_waiting(origin, now, rec);
+            if self.policy.own.is_some() {
+                self.expire_own(origin, now, rec);
+            }
+            self.expire_opening(origin, now, out, rec);
+            self.close_unneeded(origin, now, out, rec);
+            if self.policy.connection_age.is_some() {
+                self.retire_aged(origin, now, out, rec);
+            }
+        }
+    }
+
+    fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         for _ in 0..TIMEOUTS_PER_CALL_MAX {
             let oldest = self.oldest().filter(|&(intended, _)| now.since(intended) > self.policy.timeout);
             let Some((_, slot)) = oldest else { return };

@@ -23,6 +23,18 @@ impl Fullness {
         }
     }
 
+    /// False while it was never at its limit. Quick.
+    #[inline]
+    pub(super) fn was_ever_full(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Nothing was ever seen.
+    #[inline]
+    pub(super) fn is_blank(&self) -> bool {
+        self.settled_since.is_none() && self.since.is_none()
+    }
+
     #[inline]
     pub(super) fn was_settled_at(&self, at: Instant) -> bool {
         self.settled_since.is_some_and(|since| since <= at)

@@ -137,7 +137,9 @@ impl<L: Load> Dispatch<L> {
         } else {
             rec.connections(usize::from(*origin)).resent += 1;
         }
-        self.time_attempt(id.slot);
+        if self.retrying.is_some() {
+            self.time_attempt(id.slot);
+        }
     }
 
     /// What arrives of the answer to a flight that was given up is ignored.

@@ -82,8 +82,15 @@ pub struct Dispatch<L> {
     flights: Flights,
     /// `None` if nothing is tried again.
     retrying: Option<Box<Retrying>>,
+    /// Nothing is tried again, and connections belong to no journey and have no age: only what is in the lanes can take
+    /// too long.
+    is_plain: bool,
+    /// Of a plain one: if a tick is the next event and comes before then, nothing has taken too long.
+    quiet_until: Instant,
     /// Answers since the last tick.
     answers: usize,
+    /// Sends that the current call has asked for.
+    sends: usize,
     /// Journeys may have connections that are closed when they end.
     closes_left: bool,
     exhausted_at: Option<Instant>,
@@ -101,7 +108,13 @@ impl<L: Load> Dispatch<L> {
             first_to_open: 0,
             flights: Flights::new(policy.flights_reserved()),
             retrying: Retrying::new(&policy).map(Box::new),
+            is_plain: policy.retry.is_none()
+                && policy.own.is_none()
+                && policy.connection_age.is_none()
+                && !policy.origins.has_sockets(),
+            quiet_until: Instant(0),
             answers: 0,
+            sends: 0,
             closes_left: policy.own.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
             more_to_do: false,
@@ -120,6 +133,7 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter_mut().for_each(|lane| lane.connections.start());
         // Connections grow old from the start on, no matter when the first arrival is due.
         self.more_to_do |= self.policy.connection_age.is_some();
+        self.quiet_until = Instant(0);
         self.load = Some(load);
     }
 
@@ -181,14 +195,14 @@ impl<L: Load> Dispatch<L> {
             // Carrying out an action says nothing about what is left to do.
             Event::Sent(id) => self.sent(*id, now, rec),
             Event::Heard(id, events) => self.heard(*id, *events, now, rec),
-            // Apart, because it is what happens most.
-            Event::Answered(id, answer) => self.react_to_answer(now, *id, answer, out, rec),
+            Event::Answered(id, answer) => self.handle_answer(now, *id, answer, out, rec),
             _ => self.react(now, &event, out, rec),
         }
     }
 
+    /// The same as [`Dispatch::handle`] of [`Event::Answered`]. Apart, because it is what happens most.
     #[inline(never)]
-    fn react_to_answer(
+    pub fn handle_answer(
         &mut self,
         now: Instant,
         id: FlightId,
@@ -196,7 +210,7 @@ impl<L: Load> Dispatch<L> {
         out: &mut Actions,
         rec: &mut Recorder,
     ) {
-        self.more_to_do = false;
+        (self.more_to_do, self.quiet_until) = (false, Instant(0));
         self.answered(id, answer, now, out, rec);
         self.pump(now, out, rec);
         self.look_around(now, rec);
@@ -216,6 +230,7 @@ impl<L: Load> Dispatch<L> {
             Event::Retired(id) => self.retired(*id, now, out, rec),
             Event::Closed(id, closing) => self.closed(*id, *closing, now, rec),
         }
+        self.quiet_until = Instant(0);
         self.pump(now, out, rec);
         if matches!(event, Event::Tick) {
             self.open_connections(now, out, rec);
@@ -252,19 +267,11 @@ impl<L: Load> Dispatch<L> {
         self.finished = true;
     }
 
+    #[inline(always)]
     fn tick(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        self.expire_flights(now, out, rec);
-        self.give_up_attempts(now, out, rec);
-        for origin in 0..self.lanes.len() {
-            self.expire_waiting(origin, now, rec);
-            if self.policy.own.is_some() {
-                self.expire_own(origin, now, rec);
-            }
-            self.expire_opening(origin, now, out, rec);
-            self.close_unneeded(origin, now, out, rec);
-            if self.policy.connection_age.is_some() {
-                self.retire_aged(origin, now, out, rec);
-            }
+        // An arrival that has just fallen due waits for this.
+        if now >= self.quiet_until {
+            self.expire(now, out, rec);
         }
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
@@ -291,37 +298,52 @@ impl<L: Load> Dispatch<L> {
             self.close_left(now, out, rec);
         }
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
-        self.take_note_of_due(until, now, rec);
-        if let Some(retrying) = &mut self.retrying {
-            let Policy { origins, own, .. } = &self.policy;
-            retrying.release(until, |arrival| {
-                let is_own = own.is_some_and(|own| own.has(arrival));
-                origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
-            });
+        if self.load.as_ref().is_some_and(|load| load.may_be_due(until)) {
+            self.take_note_of_due(until, now, rec);
         }
-        let is_own = self.policy.own.is_some();
-        let (mut origin, mut sends) = (self.first_to_send, 0);
+        if self.retrying.is_some() {
+            self.release_retries(until);
+        }
+        let mut origin = self.first_to_send;
+        self.sends = 0;
         for _ in 0..self.lanes.len() {
-            let before = sends;
-            if is_own && !self.pump_own(origin, &mut sends, now, out, rec)
-                || !self.pump_lane(origin, &mut sends, now, out, rec)
+            let before = self.sends;
+            if self.policy.own.is_some() && !self.pump_own(origin, now, out, rec)
+                || !self.pump_lane(origin, now, out, rec)
             {
                 // A lane that has sent nothing goes first. Otherwise, others that fill each turn could shut it out.
-                self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
+                self.first_to_send = if self.sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
                 return;
             }
             origin = self.lane_after(origin);
         }
-        let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
-        let nobody_waits = |origin| self.waiting(origin) == 0 && self.waiting_own(origin) == 0;
-        let nothing_waits = || (0..self.lanes.len()).all(nobody_waits) && !is_ahead();
-        if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
-            self.finished = true;
-        } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
+        if self.exhausted_at.is_some() {
+            self.finished = self.is_over();
+        } else if self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
             self.more_to_do = true;
         }
+    }
+
+    /// Attempts after the first are due up to `until`.
+    #[inline(never)]
+    fn release_retries(&mut self, until: Instant) {
+        let Dispatch { retrying: Some(retrying), policy: Policy { origins, own, .. }, .. } = self else {
+            return;
+        };
+        retrying.release(until, |arrival| {
+            let is_own = own.is_some_and(|own| own.has(arrival));
+            origins.of(arrival.operation) + if is_own { origins.count() } else { 0 }
+        });
+    }
+
+    /// Nothing is under way, and nothing waits.
+    #[inline(never)]
+    fn is_over(&self) -> bool {
+        let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
+        let nobody_waits = |origin| self.waiting(origin) == 0 && self.waiting_own(origin) == 0;
+        !self.awaits_answers() && (0..self.lanes.len()).all(nobody_waits) && !is_ahead()
     }
 
     #[inline]

@@ -13,27 +13,29 @@ impl<L: Load> Dispatch<L> {
     /// Counts the arrivals that fell due before `end`, which has just passed, and no others. It is called at the
     /// boundary of an interval, so that each arrival counts where it belongs.
     pub fn count_due_before(&mut self, end: Instant, now: Instant, rec: &mut Recorder) {
+        self.quiet_until = Instant(0);
         self.take_note_of_due(end - Nanos(1), now, rec);
     }
 
-    #[inline(always)]
+    /// What has fallen due until then is counted, and waits.
+    #[inline(never)]
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
-        let mut is_any = false;
+        let mut is_any_late = false;
         load.advance(until, |arrival| {
-            is_any = true;
-            lanes[policy.origins.of(arrival.operation)].falls_due(&arrival, policy.own, now);
+            let lane = &mut lanes[policy.origins.of(arrival.operation)];
+            is_any_late |= lane.falls_due(&arrival, policy.own, now);
             rec.due(&arrival);
         });
-        if is_any {
-            lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
+        if is_any_late {
+            lanes.iter_mut().for_each(Lane::note_overslept);
         }
     }
 }
 
 impl Lane {
     #[inline(always)] // for each arrival
-    fn falls_due(&mut self, arrival: &Arrival, own: Option<OwnJourneys>, now: Instant) {
+    fn falls_due(&mut self, arrival: &Arrival, own: Option<OwnJourneys>, now: Instant) -> bool {
         match (&mut self.own, own) {
             (Some(line), Some(own)) if own.has(arrival) => match arrival.starts_journey() {
                 true => line.oversleep_starts.falls_due(arrival, now),
@@ -43,12 +45,11 @@ impl Lane {
         }
     }
 
-    #[inline(always)]
-    fn note_overslept(&mut self, now: Instant) {
-        self.oversleep.note(self.woke_for_due, now);
+    fn note_overslept(&mut self) {
+        self.oversleep.note(self.woke_for_due);
         if let Some(own) = &mut self.own {
-            own.oversleep_starts.note(true, now);
-            own.oversleep_following.note(true, now);
+            own.oversleep_starts.note(true);
+            own.oversleep_following.note(true);
         }
     }
 }

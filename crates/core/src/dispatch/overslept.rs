@@ -22,7 +22,7 @@ struct Overslept {
 pub(super) struct Oversleep {
     /// Stretches in which nobody looked at the clock while arrivals fell due.
     stretches: VecDeque<Overslept>,
-    /// What has fallen due in this turn.
+    /// What has fallen due in this turn, if it was overslept.
     falling_due: Option<Overslept>,
 }
 
@@ -33,8 +33,19 @@ impl Default for Oversleep {
 }
 
 impl Oversleep {
+    /// Those of a turn come in order. True if it was overslept, so that [`Oversleep::note`] must be called.
     #[inline]
-    pub(super) fn falls_due(&mut self, arrival: &Arrival, now: Instant) {
+    pub(super) fn falls_due(&mut self, arrival: &Arrival, now: Instant) -> bool {
+        // If the first is not late, neither are those behind it.
+        let is_late = self.falling_due.is_some() || now.since(arrival.intended) >= OVERSLEPT_FROM;
+        if is_late {
+            self.falls_due_late(arrival, now);
+        }
+        is_late
+    }
+
+    #[inline(never)]
+    fn falls_due_late(&mut self, arrival: &Arrival, now: Instant) {
         let first = self.falling_due.map_or(arrival.intended, |stretch| stretch.first);
         self.falling_due = Some(Overslept { first, last: arrival.intended, noticed: now });
     }
@@ -42,10 +53,11 @@ impl Oversleep {
     /// If nothing could be sent or opened, nobody had to look (`woke` is false). Without room, the delay is counted as
     /// waiting for a connection, which it may well be.
     #[inline]
-    pub(super) fn note(&mut self, woke: bool, now: Instant) {
-        let Some(stretch) = self.falling_due.take() else { return };
-        let is_late = woke && now.since(stretch.first) >= OVERSLEPT_FROM;
-        if is_late && self.stretches.len() < OVERSLEPT_MAX {
+    pub(super) fn note(&mut self, woke: bool) {
+        if let Some(stretch) = self.falling_due.take()
+            && woke
+            && self.stretches.len() < OVERSLEPT_MAX
+        {
             self.stretches.push_back(stretch);
         }
     }

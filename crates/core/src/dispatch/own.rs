@@ -108,13 +108,12 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn pump_own(
         &mut self,
         origin: usize,
-        sends: &mut usize,
         now: Instant,
         out: &mut Actions,
         rec: &mut Recorder,
     ) -> bool {
         loop {
-            if *sends == SENDS_PER_CALL_MAX {
+            if self.sends == SENDS_PER_CALL_MAX {
                 return false;
             }
             let Some(mut flight) = self.take_following(origin) else { break };
@@ -126,7 +125,7 @@ impl<L: Load> Dispatch<L> {
             match self.lanes[origin].connections.own_of(journey) {
                 Some((conn, true)) => {
                     self.bind_own(&mut flight, origin, conn, false, out);
-                    *sends += 1;
+                    self.sends += 1;
                     continue;
                 }
                 Some((conn, false)) => {
@@ -140,7 +139,7 @@ impl<L: Load> Dispatch<L> {
         }
         while self.waiting_for_own(origin) > 0 {
             let Some(conn) = self.lanes[origin].connections.unclaimed() else { return true };
-            if *sends == SENDS_PER_CALL_MAX {
+            if self.sends == SENDS_PER_CALL_MAX {
                 return false;
             }
             let Some(mut flight) = self.take_for_own(origin) else { return true };
@@ -154,7 +153,7 @@ impl<L: Load> Dispatch<L> {
             counts.own += 1;
             counts.own_again += u64::from(is_another);
             self.bind_own(&mut flight, origin, conn, true, out);
-            *sends += 1;
+            self.sends += 1;
         }
         // These were opened for requests that have given up.
         while let Some(conn) = self.lanes[origin].connections.unclaimed() {

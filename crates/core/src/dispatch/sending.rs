@@ -12,62 +12,62 @@ use crate::time::Instant;
 
 impl<L: Load> Dispatch<L> {
     /// Sends what waits in one lane. Returns false if this call has sent as much as it may and something is left.
+    #[inline(always)] // for each request
     pub(super) fn pump_lane(
         &mut self,
         origin: usize,
-        sends: &mut usize,
         now: Instant,
         out: &mut Actions,
         rec: &mut Recorder,
     ) -> bool {
-        let blocked_until = &mut self.lanes[origin].connections.blocked_until;
-        *blocked_until = blocked_until.filter(|&until| now < until);
+        loop {
+            let Dispatch { load, lanes, flights, retrying, policy, sends, .. } = &mut *self;
+            let lane = &mut lanes[origin];
+            if lane.connections.blocked_until.is_some_and(|until| until <= now) {
+                lane.connections.blocked_until = None;
+            }
+            if retrying.is_some() || lane.sockets.is_some() || !lane.resend.is_empty() {
+                return self.pump_others(origin, now, out, rec);
+            }
+            let Some(load) = load else { return true };
+            let late = loop {
+                let Some(conn) = lane.connections.least_loaded() else { return true };
+                if *sends == SENDS_PER_CALL_MAX {
+                    return load.waiting(origin) == 0;
+                }
+                let Some(arrival) = load.take(origin) else { return true };
+                if now.since(arrival.intended) > policy.timeout {
+                    break arrival;
+                }
+                // Made where it will lie, because a flight is large: nothing else may take its address.
+                let flight = lane.flight_of(load, arrival);
+                out.push(lane.bind(flights, flight, origin, conn));
+                *sends += 1;
+            };
+            self.give_up_arrival(late, origin, now, rec);
+        }
+    }
+
+    /// The same in a lane in which not only arrivals that were never sent may wait.
+    #[inline(never)]
+    fn pump_others(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) -> bool {
         if self.lanes[origin].sockets.is_some() {
-            return self.pump_sockets(origin, sends, now, out, rec);
+            return self.pump_sockets(origin, now, out, rec);
         }
         while self.waiting(origin) > 0 {
             let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
-            if *sends == SENDS_PER_CALL_MAX {
+            if self.sends == SENDS_PER_CALL_MAX {
                 return false;
             }
-            if self.may_go_before_head(origin)
-                && let Some(flight) = self.take_before_head(origin)
-            {
-                *sends += self.send_again(flight, origin, conn, now, out, rec);
+            let Some(flight) = self.take_waiting(origin) else { break };
+            if self.is_late(&flight.arrival, now) {
+                self.give_up_waiting(&flight, now, rec);
                 continue;
             }
-            let Dispatch { load: Some(load), lanes, flights, retrying, policy, .. } = self else { break };
-            let lane = &mut lanes[origin];
-            let Some(arrival) = take_arrival(load, retrying.as_deref_mut(), origin) else { break };
-            if now.since(arrival.intended) > policy.timeout {
-                self.give_up_arrival(arrival, origin, now, rec);
-                continue;
-            }
-            // Made where it will lie, because a flight is large: nothing else may take its address.
-            let flight = lane.flight_of(load, arrival);
-            out.push(lane.bind(flights, flight, origin, conn));
-            *sends += 1;
+            out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
+            self.sends += 1;
         }
         true
-    }
-
-    /// Sends a flight that goes before the first waiting arrival. Returns how many were sent.
-    #[inline(never)]
-    fn send_again(
-        &mut self,
-        flight: Flight,
-        origin: usize,
-        conn: u32,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) -> usize {
-        if self.is_late(&flight.arrival, now) {
-            self.give_up_waiting(&flight, now, rec);
-            return 0;
-        }
-        out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
-        1
     }
 
     /// An arrival has timed out just before it would have been sent.
@@ -142,8 +142,7 @@ impl<L: Load> Dispatch<L> {
 /// Takes the first waiting arrival, which has not been sent yet.
 #[inline(always)]
 fn take_arrival<L: Load>(load: &mut L, retrying: Option<&mut Retrying>, origin: usize) -> Option<Arrival> {
-    let arrival = load.head(origin)?;
-    load.pop(origin);
+    let arrival = load.take(origin)?;
     if let Some(retrying) = retrying {
         retrying.begins();
     }
@@ -160,8 +159,9 @@ impl Lane {
             noticed,
             held_until,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: self.connections.fullness.was_full_at(noticed)
-                || self.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
+            pool_full: self.connections.fullness.was_ever_full()
+                && (self.connections.fullness.was_full_at(noticed)
+                    || self.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM)),
             ..Flight::default()
         }
     }

@@ -100,13 +100,12 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn pump_sockets(
         &mut self,
         origin: usize,
-        sends: &mut usize,
         now: Instant,
         out: &mut Actions,
         rec: &mut Recorder,
     ) -> bool {
         while self.load.as_ref().is_some_and(|load| load.waiting(origin) > 0) {
-            if *sends == SENDS_PER_CALL_MAX {
+            if self.sends == SENDS_PER_CALL_MAX {
                 return false;
             }
             let Some(flight) = self.take_head(origin) else { return true };
@@ -119,7 +118,7 @@ impl<L: Load> Dispatch<L> {
                 _ if opens => sockets.to_open.push_back(flight),
                 Held::Open(conn) if self.lanes[origin].connections.at(conn).has_room() => {
                     out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
-                    *sends += 1;
+                    self.sends += 1;
                 }
                 Held::Ended(kind) => self.end_unanswered(&flight, 0, Some(kind), now, rec),
                 _ => self.end_unanswered(&flight, 0, Some(FailureKind::CLOSED_EARLY), now, rec),

@@ -27,53 +27,74 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// When a [`Event::Tick`](super::Event::Tick) is due at the latest. A time that has passed means: at once.
-    pub fn next_wake(&self) -> Option<Instant> {
+    pub fn next_wake(&mut self) -> Option<Instant> {
+        self.quiet_until = Instant(0);
         if self.finished {
             return None;
         }
         if self.more_to_do {
             return Some(Instant(0));
         }
+        let too_long = match self.is_plain {
+            true => self.first_too_long(),
+            false => self.first_too_long().min(self.first_of_others()),
+        };
+        if self.is_plain {
+            self.quiet_until = too_long;
+        }
+        let wake = too_long.min(self.first_due());
+        (wake != Instant(u64::MAX)).then_some(wake)
+    }
+
+    /// When the next arrival falls due that somebody must look at.
+    #[inline]
+    fn first_due(&self) -> Instant {
+        let load = self.load.as_ref().filter(|_| self.lanes.iter().any(|lane| lane.woke_for_due));
+        let due = load.and_then(Load::next_due);
+        due.map_or(Instant(u64::MAX), |due| self.policy.grain.map_or(due, |grain| grain.next(due)))
+    }
+
+    /// When the first of what every lane has will have taken too long, or the run.
+    #[inline]
+    fn first_too_long(&self) -> Instant {
         // A response time equal to the timeout is still in time.
         let timeout = self.policy.timeout + Nanos(1);
         let mut wake = Instant(u64::MAX);
-        let mut no_later = |at: Option<Instant>| {
-            if let Some(at) = at {
-                wake = wake.min(at);
-            }
-        };
+        let mut no_later = |at: Option<Instant>| wake = at.map_or(wake, |at| wake.min(at));
         no_later(self.oldest().map(|(at, _)| at + timeout));
-        if self.retrying.is_some() {
-            no_later(self.next_again());
-        }
-        for (origin, lane) in self.lanes.iter().enumerate() {
-            let Lane { connections, resend, .. } = lane;
+        for (origin, Lane { connections, resend, .. }) in self.lanes.iter().enumerate() {
             no_later(connections.first_opening().map(|(_, since)| since + timeout));
             no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
-            no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
             no_later(connections.unneeded().map(|(_, at)| at));
-            no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
-            no_later(self.first_socket(origin).map(|intended| intended + timeout));
-            let sockets_wait = lane.sockets.as_ref().is_some_and(|sockets| sockets.waiting() > 0);
-            no_later(connections.blocked_until.filter(|_| sockets_wait));
-            if lane.own.is_some() {
-                let for_own = self.oldest_for_own(origin);
-                no_later(for_own.map(|intended| intended + timeout));
-                no_later(connections.blocked_until.filter(|_| for_own.is_some()));
-            }
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);
             }
         }
-        if let Some(load) = &self.load {
-            if self.lanes.iter().any(|lane| lane.woke_for_due) {
-                let due = load.next_due();
-                no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
+        no_later(self.load.as_ref().map(|load| self.drain_end(load)));
+        wake
+    }
+
+    /// The same of attempts after the first, of journeys with connections of their own, and of connections that grow old.
+    #[inline(never)]
+    fn first_of_others(&self) -> Instant {
+        let timeout = self.policy.timeout + Nanos(1);
+        let mut wake = Instant(u64::MAX);
+        let mut no_later = |at: Option<Instant>| wake = at.map_or(wake, |at| wake.min(at));
+        no_later(self.next_again());
+        for (origin, Lane { connections, own, sockets, .. }) in self.lanes.iter().enumerate() {
+            no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
+            no_later(connections.first_to_age().map(|(_, at)| at));
+            no_later(self.first_socket(origin).map(|intended| intended + timeout));
+            let sockets_wait = sockets.as_ref().is_some_and(|sockets| sockets.waiting() > 0);
+            no_later(connections.blocked_until.filter(|_| sockets_wait));
+            if own.is_some() {
+                let for_own = self.oldest_for_own(origin);
+                no_later(for_own.map(|intended| intended + timeout));
+                no_later(connections.blocked_until.filter(|_| for_own.is_some()));
             }
-            no_later(Some(self.drain_end(load)));
         }
-        (wake != Instant(u64::MAX)).then_some(wake)
+        wake
     }
 }

@@ -14,10 +14,15 @@ use std::collections::VecDeque;
 /// Room for users who are ready is made for so many at the most before the start.
 const USERS_MAX: u32 = 1_000_000;
 
+/// When nobody comes.
+const NEVER: Instant = Instant(u64::MAX);
+
 /// A finite population: each user waits for its answer, thinks, and comes again.
 #[derive(Clone, Debug)]
 pub struct Closed {
     users: Users,
+    /// When the next request falls due, and whether it is the first of its user.
+    next: (Instant, bool),
     /// Those whose next request is due, by its origin.
     ready: Vec<VecDeque<Arrival>>,
     number: LoadNumber,
@@ -58,8 +63,9 @@ impl Closed {
         let (first, of) = (u64::from(spec.share.first), u64::from(spec.share.of));
         let users = Users::new(spec.population, spec.share, spec.start);
         let waiting = users.most().min(u64::from(USERS_MAX)) as usize;
-        Closed {
+        let mut closed = Closed {
             users,
+            next: (NEVER, false),
             ready: (0..spec.origins.count()).map(|_| VecDeque::with_capacity(waiting)).collect(),
             number: spec.number,
             stop: spec.end,
@@ -68,14 +74,18 @@ impl Closed {
             measured_from: spec.measured_from,
             left: spec.limit / of + u64::from(first < spec.limit % of),
             in_flight: 0,
-        }
+        };
+        closed.look_ahead();
+        closed
     }
 }
 
 impl Closed {
-    /// At least one request falls due.
+    /// What is due falls due.
+    #[inline(always)] // into what follows an answer
     fn fall_due(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
-        while let Some((intended, begins)) = self.next_user().filter(|&(next, _)| next <= now) {
+        while self.is_due(now) {
+            let (intended, begins) = self.next;
             let Some(Coming { index, key, place }) = self.users.take(begins) else { return };
             let arrival = Arrival {
                 index: self.number.in_run(index),
@@ -86,24 +96,34 @@ impl Closed {
                 ..Arrival::default()
             };
             self.left -= u64::from(intended >= self.measured_from);
+            self.look_ahead();
             due(arrival);
             self.ready[self.origins.of(arrival.operation)].push_back(arrival);
         }
     }
 
-    /// When the next request falls due, and whether it is the first of its user.
+    /// Finds who comes next, if anybody still may.
+    #[inline(always)]
+    fn look_ahead(&mut self) {
+        let next = self.users.next().filter(|&(at, _)| self.left > 0 && at < self.stop);
+        self.next = next.unwrap_or((NEVER, false));
+    }
+
     #[inline]
-    fn next_user(&self) -> Option<(Instant, bool)> {
-        self.users.next().filter(|&(at, _)| self.left > 0 && at < self.stop)
+    fn is_due(&self, now: Instant) -> bool {
+        self.next.0 <= now && self.next.0 != NEVER
     }
 }
 
 impl Load for Closed {
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: Instant, due: impl FnMut(Arrival)) {
-        if self.next_due().is_some_and(|next| next <= now) {
-            self.fall_due(now, due);
-        }
+        self.fall_due(now, due);
+    }
+
+    #[inline]
+    fn may_be_due(&self, now: Instant) -> bool {
+        self.is_due(now)
     }
 
     #[inline]
@@ -115,6 +135,13 @@ impl Load for Closed {
     fn pop(&mut self, origin: usize) {
         self.ready[origin].pop_front();
         self.in_flight += 1;
+    }
+
+    #[inline(always)]
+    fn take(&mut self, origin: usize) -> Option<Arrival> {
+        let arrival = self.ready[origin].pop_front()?;
+        self.in_flight += 1;
+        Some(arrival)
     }
 
     #[inline]
@@ -130,13 +157,19 @@ impl Load for Closed {
 
     #[inline]
     fn next_due(&self) -> Option<Instant> {
-        self.next_user().map(|(at, _)| at)
+        Some(self.next.0).filter(|&at| at != NEVER)
     }
 
     #[inline]
     fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
-        self.users.ended(arrival.key, now);
+        let again = self.users.ended(arrival.key, now);
+        // Nobody comes before that.
+        if let Some(again) = again.filter(|&again| again < self.next.0 && again < self.stop)
+            && self.left > 0
+        {
+            self.next = (again, false);
+        }
     }
 
     fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
@@ -145,6 +178,7 @@ impl Load for Closed {
 
     fn stop(&mut self, at: Instant) {
         self.stop = self.stop.min(at);
+        self.look_ahead();
     }
 
     fn end(&self) -> Instant {

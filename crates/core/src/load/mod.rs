@@ -29,10 +29,22 @@ pub trait Load {
     /// Takes note of what has fallen due up to and including `now`, in order of intended time; calls
     /// `due` for each.
     fn advance(&mut self, now: Instant, due: impl FnMut(Arrival));
+    /// False if [`Load::advance`] would find nothing. Quick.
+    #[inline]
+    fn may_be_due(&self, _now: Instant) -> bool {
+        true
+    }
     /// The oldest arrival in `line` that is due, may be sent and is not yet taken.
     fn head(&self, line: usize) -> Option<Arrival>;
     /// Takes that one away: it is being sent, or it has ended unsent.
     fn pop(&mut self, line: usize);
+    /// Takes the oldest arrival in `line` that is due and may be sent.
+    #[inline(always)] // for each request
+    fn take(&mut self, line: usize) -> Option<Arrival> {
+        let arrival = self.head(line)?;
+        self.pop(line);
+        Some(arrival)
+    }
     /// How many are due in `line`, may be sent and are not yet taken.
     fn waiting(&self, line: usize) -> u64;
     /// Adds the ages at `now` of those that are due and not yet taken; bounded work, however many they are.
@@ -64,6 +76,7 @@ pub trait Load {
     /// The run is over at `now`: all that waits may be taken, and nothing follows any more.
     fn finish(&mut self, _now: Instant, _rec: &mut Recorder) {}
     /// The oldest arrival in `line` that is due, whether it may be sent or not.
+    #[inline(always)] // nobody looks at all of it
     fn oldest(&self, line: usize) -> Option<Arrival> {
         self.head(line)
     }

@@ -136,7 +136,7 @@ impl OpenLoad {
 
 impl Load for OpenLoad {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
-        while let Some(arrival) = self.due.filter(|a| a.intended <= now && a.intended < self.stop) {
+        while let Some(&arrival) = self.due.as_ref().filter(|a| a.intended <= now && a.intended < self.stop) {
             due(arrival);
             let line = self.drawing.line(&arrival);
             self.queues[line].push(arrival, &self.cursor);
@@ -144,9 +144,20 @@ impl Load for OpenLoad {
         }
     }
 
+    #[inline]
+    fn may_be_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|next| next.intended <= now)
+    }
+
     #[inline(always)]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.queues[origin].head()
+    }
+
+    #[inline(always)]
+    fn take(&mut self, origin: usize) -> Option<Arrival> {
+        let is_mine = |arrival: &Arrival| self.drawing.line(arrival) == origin;
+        self.queues[origin].take(|cursor| self.drawing.next(cursor), is_mine)
     }
 
     #[inline]

@@ -86,8 +86,20 @@ impl Users {
     }
 
     /// When the next request falls due, and whether it is the first of its user: of one time, that one comes first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&self) -> Option<(Instant, bool)> {
+        match self {
+            // Most of the time.
+            Users::Alike(Alike { beginners, thinking, .. }) if beginners.next >= beginners.users => {
+                thinking.front().map(|user| (user.until, false))
+            }
+            _ => self.next_of_all(),
+        }
+    }
+
+    /// The same where somebody may have yet to begin.
+    #[inline(never)]
+    fn next_of_all(&self) -> Option<(Instant, bool)> {
         let (again, begins) = match self {
             Users::Alike(alike) => {
                 (alike.thinking.front().map(|user| user.until), alike.beginners.next_start())
@@ -108,17 +120,18 @@ impl Users {
     }
 
     /// Takes that one.
+    #[inline]
     pub(super) fn take(&mut self, begins: bool) -> Option<Coming> {
         match self {
-            Users::Alike(alike) => alike.take(begins),
-            Users::Paused(paused) => paused.take(begins),
-            Users::Recorded(recorded) => recorded.take(begins),
+            Users::Alike(alike) => alike.take(begins).map(|next| alike.beginners.coming(next)),
+            Users::Paused(paused) => paused.take(begins).map(|next| paused.beginners.coming(next)),
+            Users::Recorded(recorded) => recorded.take(begins).map(Returning::coming),
         }
     }
 
-    /// The request with this key ended at `now`.
+    /// The request with this key ended at `now`. When its user comes again, if ever.
     #[inline]
-    pub(super) fn ended(&mut self, key: Key, now: Instant) {
+    pub(super) fn ended(&mut self, key: Key, now: Instant) -> Option<Instant> {
         match self {
             Users::Alike(alike) => alike.ended(key, now),
             Users::Paused(paused) => paused.ended(key, now),
@@ -159,20 +172,26 @@ impl Beginners {
     /// User u of n begins at u/n of the ramp-up.
     #[inline]
     fn next_start(&self) -> Option<Instant> {
-        (self.next < self.users).then(|| {
-            let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
-            self.start + Nanos(share as u64)
-        })
+        (self.next < self.users).then(|| self.start_of_next())
+    }
+
+    #[inline(never)] // it divides 128 bits, and only while users begin
+    fn start_of_next(&self) -> Instant {
+        let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
+        self.start + Nanos(share as u64)
     }
 
     /// The next one begins.
-    fn begin(&mut self) -> u64 {
-        let user = self.next;
+    fn begin(&mut self) -> u32 {
+        let user = self.next as u32;
         self.next += self.step;
         user
     }
 
-    fn coming(&self, user: u64, step: u32) -> Coming {
+    /// The request of a user with this number.
+    #[inline]
+    fn coming(&self, (user, step): (u32, u32)) -> Coming {
+        let user = u64::from(user);
         Coming {
             index: u64::from(step) * self.users + user,
             key: Key { load: 0, unit: user, step },
@@ -182,24 +201,20 @@ impl Beginners {
 }
 
 impl Alike {
-    fn take(&mut self, begins: bool) -> Option<Coming> {
-        let (user, step) = if begins {
-            (self.beginners.begin(), 0)
-        } else {
-            let next = self.thinking.pop_front()?;
-            (u64::from(next.user), next.step)
-        };
-        Some(self.beginners.coming(user, step))
+    #[inline]
+    fn take(&mut self, begins: bool) -> Option<(u32, u32)> {
+        if begins {
+            return Some((self.beginners.begin(), 0));
+        }
+        self.thinking.pop_front().map(|next| (next.user, next.step))
     }
 
     #[inline]
-    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) {
+    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) -> Option<Instant> {
+        let until = now + self.think;
         // Both fit: there are a million users at the most, and nobody asks four thousand million times.
-        self.thinking.push_back(Thinking {
-            until: now + self.think,
-            user: unit as u32,
-            step: step.wrapping_add(1),
-        });
+        self.thinking.push_back(Thinking { until, user: unit as u32, step: step.wrapping_add(1) });
+        Some(until)
     }
 }
 
@@ -215,20 +230,20 @@ pub(super) struct Paused {
 }
 
 impl Paused {
-    fn take(&mut self, begins: bool) -> Option<Coming> {
-        let (user, step) = if begins {
-            (self.beginners.begin(), 0)
-        } else {
-            let Reverse((_, user, step)) = self.pausing.pop()?;
-            (u64::from(user), step)
-        };
-        Some(self.beginners.coming(user, step))
+    #[inline(never)] // off the way of users who do the same
+    fn take(&mut self, begins: bool) -> Option<(u32, u32)> {
+        if begins {
+            return Some((self.beginners.begin(), 0));
+        }
+        self.pausing.pop().map(|Reverse((_, user, step))| (user, step))
     }
 
-    #[inline]
-    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) {
+    #[inline(never)]
+    fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) -> Option<Instant> {
         self.last = self.pauses.pop_front().unwrap_or(self.last);
-        self.pausing.push(Reverse((now + self.last, unit as u32, step.wrapping_add(1))));
+        let until = now + self.last;
+        self.pausing.push(Reverse((until, unit as u32, step.wrapping_add(1))));
+        Some(until)
     }
 }
 
@@ -245,7 +260,7 @@ pub(super) struct Returning {
 }
 
 impl Returning {
-    #[inline]
+    #[inline(never)]
     fn next_start(&self) -> Option<Instant> {
         (self.next < self.users.users())
             .then(|| self.users.recorded().at(self.users.begin(self.next)))
@@ -253,23 +268,27 @@ impl Returning {
             .map(|at| self.start + at)
     }
 
-    fn take(&mut self, begins: bool) -> Option<Coming> {
-        let k = if begins {
+    /// The number of its arrival.
+    #[inline(never)]
+    fn take(&mut self, begins: bool) -> Option<u64> {
+        if begins {
             let user = self.next;
             self.next += self.step;
-            self.users.begin(user)
-        } else {
-            self.pausing.pop()?.0.1
-        };
-        let place = Place { sequence: 0, sequences: 1, ordinal: k };
-        Some(Coming { index: k, key: Key::single(k), place })
+            return Some(self.users.begin(user));
+        }
+        self.pausing.pop().map(|Reverse((_, k))| k)
     }
 
-    #[inline]
-    fn ended(&mut self, key: Key, now: Instant) {
+    fn coming(k: u64) -> Coming {
+        let place = Place { sequence: 0, sequences: 1, ordinal: k };
+        Coming { index: k, key: Key::single(k), place }
+    }
+
+    #[inline(never)]
+    fn ended(&mut self, key: Key, now: Instant) -> Option<Instant> {
         let link = self.users.link(key.unit);
-        if link.next > 0 {
-            self.pausing.push(Reverse((now + link.pause, link.next)));
-        }
+        let until = (link.next > 0).then(|| now + link.pause)?;
+        self.pausing.push(Reverse((until, link.next)));
+        Some(until)
     }
 }

@@ -62,10 +62,21 @@ impl Queue {
         draw: impl FnMut(&mut Cursor) -> Option<Arrival>,
         is_mine: impl Fn(&Arrival) -> bool,
     ) {
-        self.held.pop_front();
+        self.take(draw, is_mine);
+    }
+
+    /// The same, and gives it.
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        draw: impl FnMut(&mut Cursor) -> Option<Arrival>,
+        is_mine: impl Fn(&Arrival) -> bool,
+    ) -> Option<Arrival> {
+        let head = self.held.pop_front();
         if self.counted > 0 && self.held.is_empty() {
             self.hold_more(draw, is_mine);
         }
+        head
     }
 
     #[inline(never)]

@@ -21,9 +21,11 @@ impl Open {
     /// The load whose arrival for `origin` has waited for longest.
     #[inline]
     fn first(&self, origin: usize) -> usize {
-        if self.loads.len() == 1 {
-            return 0;
-        }
+        if self.loads.len() == 1 { 0 } else { self.first_of_several(origin) }
+    }
+
+    #[inline(never)]
+    fn first_of_several(&self, origin: usize) -> usize {
         let heads = self.loads.iter().enumerate();
         let waiting = heads.filter_map(|(number, load)| Some((load.head(origin)?.intended, number)));
         waiting.min().map_or(0, |(_, number)| number)
@@ -43,12 +45,26 @@ impl Load for Open {
         }
     }
 
+    #[inline]
+    fn may_be_due(&self, now: Instant) -> bool {
+        match &self.loads[..] {
+            [only] => only.may_be_due(now),
+            loads => loads.iter().any(|load| load.may_be_due(now)),
+        }
+    }
+
     #[inline(always)] // most runs have one load, and its head is not copied then
     fn head(&self, origin: usize) -> Option<Arrival> {
         match &self.loads[..] {
             [only] => only.head(origin),
             loads => loads[self.first(origin)].head(origin),
         }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, origin: usize) -> Option<Arrival> {
+        let first = self.first(origin);
+        self.loads[first].take(origin)
     }
 
     #[inline]

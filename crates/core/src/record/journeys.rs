@@ -10,6 +10,7 @@ use crate::time::{Instant, Nanos};
 /// What happens to journeys. Like arrivals they are measured or not by their intended time, whenever their requests are.
 impl Recorder {
     /// A request of a journey falls due, and the journey with its first one.
+    #[inline(never)] // only of journeys
     pub(super) fn journey_due(&mut self, arrival: &Arrival) {
         let (follows, is_after_load) = (arrival.follows(), self.is_after_load(arrival));
         self.count(arrival, |outcomes| {
@@ -22,6 +23,7 @@ impl Recorder {
     }
 
     /// A request of a journey is sent, and with its first one the journey begins.
+    #[inline(never)]
     pub(super) fn journey_sent(&mut self, arrival: &Arrival) {
         if let Some(journey) = self.measured_start(arrival) {
             self.bank.journeys.get_mut(journey).into_iter().for_each(|of| of.outcomes.sent += 1);

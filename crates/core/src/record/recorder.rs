@@ -139,45 +139,50 @@ impl Recorder {
         arrival.intended >= self.measured_from
     }
 
-    /// Where the arrival's operation, its load and its origin are counted, if it is measured and there are several.
+    /// Whether it is counted by its operation, its load and its origin, too: it is measured and there are several.
     #[inline]
-    fn places(&self, arrival: &Arrival) -> Option<Places> {
-        let is_apart = self.keeps_apart && self.is_measured(arrival);
-        is_apart.then(|| Places::of(arrival, &self.origins, &self.bank))
+    fn is_apart(&self, arrival: &Arrival) -> bool {
+        self.keeps_apart && self.is_measured(arrival)
     }
 
-    /// Records a duration of these.
+    /// Where that is.
     #[inline]
-    fn record_of(&mut self, places: Option<&Places>, series: Series, value: Nanos) {
-        if let Some(places) = places {
-            places.record(&mut self.bank, series, value);
+    fn places(&self, arrival: &Arrival) -> Places {
+        Places::of(arrival, &self.origins, &self.bank)
+    }
+
+    #[inline]
+    fn outcomes(&mut self, arrival: &Arrival) -> &mut Outcomes {
+        match self.is_measured(arrival) {
+            true => &mut self.bank.counters.measured,
+            false => &mut self.bank.counters.warmup,
         }
     }
 
     /// Counts what an arrival has come to wherever it belongs.
     #[inline]
     pub(super) fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
-        self.count_at(arrival, self.places(arrival).as_ref(), count);
+        count(self.outcomes(arrival));
+        if self.is_apart(arrival) {
+            self.count_apart(arrival, count);
+        }
     }
 
-    #[inline]
-    fn count_at(&mut self, arrival: &Arrival, places: Option<&Places>, count: impl Fn(&mut Outcomes)) {
-        let is_measured = self.is_measured(arrival);
-        let counters = &mut self.bank.counters;
-        count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
-        if let Some(places) = places {
-            places.each(&mut self.bank, |record| count(&mut record.outcomes));
-        }
+    #[inline(never)] // many runs have nothing apart
+    fn count_apart(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
+        self.places(arrival).each(&mut self.bank, |record| count(&mut record.outcomes));
     }
 
     /// Records a duration of all, and of the flight's operation, load and origin.
     pub(super) fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
-        self.record_of(self.places(&flight.arrival).as_ref(), series, value);
+        if self.is_apart(&flight.arrival) {
+            self.places(&flight.arrival).record(&mut self.bank, series, value);
+        }
     }
 
     /// An arrival fell due.
-    #[inline]
+    #[inline(always)] // for each request
     pub fn due(&mut self, arrival: &Arrival) {
         self.count(arrival, |outcomes| outcomes.due += 1);
         if arrival.journey.is_some() {
@@ -220,6 +225,12 @@ impl Recorder {
             self.bank.shared.unwaited.record(lag_total);
             return;
         }
+        self.sent_after_wait(flight, (lag_total, late, wait));
+    }
+
+    /// It has waited for a connection.
+    #[inline(never)]
+    fn sent_after_wait(&mut self, flight: &Flight, (lag_total, late, wait): (Nanos, Nanos, Nanos)) {
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
         self.bank.counters.lag.waited(flight, wait, self.shares_connections);
@@ -234,28 +245,18 @@ impl Recorder {
     /// A whole answer was read at `now`: `ok`, failed, or too late.
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
         let measured = self.is_measured(&flight.arrival);
-        let places = self.places(&flight.arrival);
-        let places = places.as_ref();
-        if let Some(code) = answer.code.filter(|_| measured).map(Code::index) {
-            self.bank.counters.codes[code] += 1;
-            if let Some(places) = places {
-                places.each(&mut self.bank, |record| record.codes[code] += 1);
-            }
+        if let Some(code) = answer.code.filter(|_| measured) {
+            self.bank.counters.codes[code.index()] += 1;
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
-        if response > self.timeout {
-            self.censor_events(flight, flight.arrival.intended + self.timeout, true);
-            return self.too_late(flight, connection, answer.code, now, now);
-        }
-        if let Some(kind) = answer.failure {
-            return self.note_failed(flight, connection, kind, answer.code, now);
+        if response > self.timeout || answer.failure.is_some() {
+            return self.answered_in_vain(flight, connection, answer, now);
         }
         let is_after_load = self.is_after_load(&flight.arrival);
-        self.count_at(&flight.arrival, places, |outcomes| {
-            outcomes.ok += 1;
-            outcomes.ok_after_load += u64::from(is_after_load);
-        });
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.ok += 1;
+        outcomes.ok_after_load += u64::from(is_after_load);
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
@@ -264,26 +265,74 @@ impl Recorder {
             self.last_ok = Some(now);
         }
         self.note_whole(flight);
-        let sent = flight.attempt.unwrap_or(now);
-        self.bank.shared.response.record(response);
-        self.record_of(places, Series::Response, response);
-        self.record_of(places, Series::Service, now.since(sent));
-        if answer.first_byte == now {
-            self.bank.shared.at_once.record(now.since(sent));
-        } else {
-            self.bank.track_mut(Series::Service).record(now.since(sent));
-            self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
-            self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
+        let service = now.since(flight.attempt.unwrap_or(now));
+        if self.keeps_apart {
+            self.answered_apart(flight, answer.code, response, service);
         }
-        if sent.since(flight.arrival.intended) >= PAUSE_FROM
-            || !self.absences.none_since(flight.arrival.intended)
-        {
-            self.note_hindered(self.own_part(flight, now), response, response);
+        self.bank.shared.response.record(response);
+        if answer.first_byte == now {
+            self.bank.shared.at_once.record(service);
+        } else {
+            self.answered_in_pieces(service, now.since(answer.first_byte));
+        }
+        // Sent so late, or away meanwhile.
+        if response - service >= PAUSE_FROM || !self.absences.none_since(flight.arrival.intended) {
+            self.answered_hindered(flight, response, now);
         }
         let row = self.bank.heat.bin_of(response);
         self.bank.heat.record(flight.arrival.intended.since(self.start), row);
         self.note_slow(flight, connection, answer.code, Outcome::Ok, now);
         Outcome::Ok
+    }
+
+    /// Its answer is too late, or not as expected.
+    #[inline(never)]
+    fn answered_in_vain(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        answer: &Answer,
+        now: Instant,
+    ) -> Outcome {
+        let arrival = &flight.arrival;
+        if let Some(code) = answer.code.filter(|_| self.is_apart(arrival)).map(Code::index) {
+            self.places(arrival).each(&mut self.bank, |record| record.codes[code] += 1);
+        }
+        match answer.failure.filter(|_| now.since(arrival.intended) <= self.timeout) {
+            Some(kind) => self.note_failed(flight, connection, kind, answer.code, now),
+            None => {
+                self.censor_events(flight, arrival.intended + self.timeout, true);
+                self.too_late(flight, connection, answer.code, now, now)
+            }
+        }
+    }
+
+    /// What is counted of an `ok` answer by operation, load and origin.
+    #[inline(never)]
+    fn answered_apart(&mut self, flight: &Flight, code: Option<Code>, response: Nanos, service: Nanos) {
+        let (places, is_after_load) = (self.places(&flight.arrival), self.is_after_load(&flight.arrival));
+        places.each(&mut self.bank, |record| {
+            if let Some(code) = code {
+                record.codes[code.index()] += 1;
+            }
+            record.outcomes.ok += 1;
+            record.outcomes.ok_after_load += u64::from(is_after_load);
+        });
+        places.record(&mut self.bank, Series::Response, response);
+        places.record(&mut self.bank, Series::Service, service);
+    }
+
+    /// Its last byte came so much later than its first one.
+    #[inline(never)]
+    fn answered_in_pieces(&mut self, service: Nanos, transfer: Nanos) {
+        self.bank.track_mut(Series::Service).record(service);
+        self.bank.track_mut(Series::FirstByte).record(service - transfer);
+        self.bank.track_mut(Series::Transfer).record(transfer);
+    }
+
+    #[inline(never)]
+    fn answered_hindered(&mut self, flight: &Flight, response: Nanos, now: Instant) {
+        self.note_hindered(self.own_part(flight, now), response, response);
     }
 
     /// The arrival failed at `now`, without an answer.

@@ -49,6 +49,8 @@ impl SlowArrival {
 pub struct Slowest {
     kept: [SlowArrival; SLOWEST_KEPT],
     len: usize,
+    /// What is quicker is not kept.
+    floor: Nanos,
 }
 
 impl Slowest {
@@ -61,9 +63,10 @@ impl Slowest {
     /// most arrivals may have taken equally long.
     #[inline]
     pub fn would_keep(&self, response: Nanos, intended: Instant) -> bool {
-        let last = &self.kept[SLOWEST_KEPT - 1];
-        let slowest = last.response();
-        self.len < SLOWEST_KEPT || response > slowest || (response == slowest && intended <= last.intended)
+        response >= self.floor
+            && (response > self.floor
+                || self.len < SLOWEST_KEPT
+                || intended <= self.kept[SLOWEST_KEPT - 1].intended)
     }
 
     /// Keeps `arrival` if it is among the slowest.
@@ -76,6 +79,9 @@ impl Slowest {
         self.kept.copy_within(place..end, place + 1);
         self.kept[place] = arrival;
         self.len = (self.len + 1).min(SLOWEST_KEPT);
+        if self.len == SLOWEST_KEPT {
+            self.floor = self.kept[SLOWEST_KEPT - 1].response();
+        }
     }
 
     /// Offers everything that another list kept.

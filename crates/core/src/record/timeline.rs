@@ -4,6 +4,7 @@
 //! 1.25 s look like a cycle of 5 s. A timeline is bounded: cells double their width when it is full.
 
 use super::counted::counted;
+use crate::near::Near;
 use crate::outcome::Outcome;
 use crate::time::{MILLISECOND_NS, Nanos};
 
@@ -64,6 +65,7 @@ pub struct Timeline {
     at_start: Levels,
     /// Levels now.
     levels: Levels,
+    near: Near,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -78,7 +80,7 @@ impl Default for Timeline {
         // Touch every page now, or the process would seem to grow while a run goes on.
         cells.iter_mut().step_by(32).for_each(|cell| *std::hint::black_box(cell) = Cell::default());
         let (at_start, levels) = (Levels::default(), Levels::default());
-        Timeline { start: Nanos::ZERO, doublings: 0, used: 0, cells, at_start, levels }
+        Timeline { start: Nanos::ZERO, doublings: 0, used: 0, cells, at_start, levels, near: Near::default() }
     }
 }
 
@@ -101,7 +103,7 @@ impl Timeline {
     /// Forgets everything and begins at `start` after t = 0.
     pub fn begin(&mut self, start: Nanos) {
         self.cells[..self.used].fill(Cell::default());
-        (self.start, self.doublings, self.used) = (start, 0, 0);
+        (self.start, self.doublings, self.used, self.near) = (start, 0, 0, Near::default());
         (self.at_start, self.levels) = (Levels::default(), Levels::default());
     }
 
@@ -158,7 +160,7 @@ impl Timeline {
             let cell = std::mem::take(&mut self.cells[late]);
             self.cells[length - 1].follow(&cell);
         }
-        self.used = length;
+        (self.used, self.near) = (length, Near::default());
         let Levels { mut in_flight, mut backlog } = self.at_start;
         for cell in &mut self.cells[..length] {
             cell.in_flight_max = cell.in_flight_max.max(in_flight);
@@ -209,6 +211,13 @@ impl Timeline {
     /// The cell of a moment after t = 0; what lies before the start belongs to the first.
     #[inline]
     fn cell_at(&mut self, at: Nanos) -> &mut Cell {
+        let place = self.near.place_of(at.0).unwrap_or_else(|| self.find_cell(at));
+        &mut self.cells[place]
+    }
+
+    /// Where that cell is; all up to it are known of from now on.
+    #[inline(never)]
+    fn find_cell(&mut self, at: Nanos) -> usize {
         let offset = at.0.saturating_sub(self.start.0);
         // Shifted first, so that the division is by a constant.
         let mut place = (offset >> self.doublings) / CELL_WIDTH.0;
@@ -216,9 +225,10 @@ impl Timeline {
             self.fold();
             place = (offset >> self.doublings) / CELL_WIDTH.0;
         }
-        let place = place as usize;
+        let (width_ns, place) = (self.cell_width().0, place as usize);
         self.used = self.used.max(place + 1);
-        &mut self.cells[place]
+        self.near = Near::new(self.start.0.saturating_add(place as u64 * width_ns), width_ns, place);
+        place
     }
 
     /// Doubles the width of the cells, in place.
@@ -232,7 +242,7 @@ impl Timeline {
             self.cells[place] = pair;
         }
         self.doublings += 1;
-        self.used = self.used.div_ceil(2);
+        (self.used, self.near) = (self.used.div_ceil(2), Near::default());
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Honest<'a, L, F> {
 }
 
 impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
-    fn wake(&self) -> Option<Instant> {
+    fn wake(&mut self) -> Option<Instant> {
         let wake = self.dispatch.next_wake()?;
         let wake = if self.dispatch.awaits_answers() { wake.min(self.looked + LOOK_EVERY) } else { wake };
         Some(self.stop.map_or(wake, |stop| wake.min(stop)))

@@ -337,7 +337,7 @@ impl<F: FnMut(&Interval)> Users<F> {
 }
 
 impl<F: FnMut(&Interval)> Client for Users<F> {
-    fn wake(&self) -> Option<Instant> {
+    fn wake(&mut self) -> Option<Instant> {
         let ahead = self.ahead.peek().map(|&Reverse((at, ..))| at);
         let next = [self.load.next_due(), ahead, self.probe].into_iter().flatten().min()?;
         Some(next.min(self.end))

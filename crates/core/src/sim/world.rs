@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 /// What offers load to the world.
 pub(super) trait Client {
     /// When it wants to act at the latest.
-    fn wake(&self) -> Option<Instant>;
+    fn wake(&mut self) -> Option<Instant>;
     /// How its machine came to its turn, before it is told of anything.
     fn turn(&mut self, turn: Turn);
     /// Takes note of an event and asks for actions.
@@ -185,7 +185,8 @@ impl<W: Watch> World<W> {
                     // Without anything ahead and without a wish to wake, a client would wait for ever.
                     let Some(mine) = mine else { return now };
                     now = now.max(mine);
-                    client.turn(self.turn(client, now));
+                    let turn = self.turn(client, now);
+                    client.turn(turn);
                     client.reach(now);
                     self.let_act(client, now);
                 }
@@ -195,7 +196,7 @@ impl<W: Watch> World<W> {
     }
 
     /// When the client acts next, as far as it is known.
-    fn client_turn<C: Client>(&self, client: &C, now: Instant) -> Option<Instant> {
+    fn client_turn<C: Client>(&self, client: &mut C, now: Instant) -> Option<Instant> {
         let wish = match self.arrived.front() {
             Some(&(at, _)) => at,
             None => client.wake()?,
@@ -211,7 +212,7 @@ impl<W: Watch> World<W> {
 
     /// As the worker of a real run counts it: one that waits does not see that it was away until the time to which it
     /// was to wait.
-    fn turn<C: Client>(&self, client: &C, now: Instant) -> Turn {
+    fn turn<C: Client>(&self, client: &mut C, now: Instant) -> Turn {
         let from = self.busy_until.max(self.zero);
         let wake = client.wake().unwrap_or(now);
         let until = self.arrived.front().map_or(wake, |&(at, _)| wake.min(at));

@@ -376,9 +376,9 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn code(&mut self, tag: Tag, code: u16) {
-        self.may_ask_to_wait = matches!(code, 429 | 503);
-        let (heads, bodies) = self.hearing.reads;
-        if heads || bodies {
+        // One comparison for what nearly every answer says.
+        self.may_ask_to_wait = code >= 429 && matches!(code, 429 | 503);
+        if !self.hearing.is_plain {
             self.hearing.flights[flight_of(tag).slot as usize].code = code;
         }
     }

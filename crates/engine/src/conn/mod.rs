@@ -171,7 +171,7 @@ impl<P: Protocol> Conn<P> {
     }
 
     /// Writes what is to be written, as far as the socket takes it; the rest follows when it takes more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_on(&mut self, job: &Job<P>) -> Result<(), Closing> {
         // As a rule when something is to be read.
         match self.protocol.is_written() && self.transport.is_plain() {
@@ -180,6 +180,7 @@ impl<P: Protocol> Conn<P> {
         }
     }
 
+    #[inline(never)]
     fn write_out(&mut self, job: &Job<P>) -> Result<(), Closing> {
         if self.transport.stage == Stage::Open {
             loop {

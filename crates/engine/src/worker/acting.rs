@@ -52,6 +52,15 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline(always)]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        match self.is_plain {
+            true => self.send_filled(id, flight, operation, &mut NothingToFill),
+            false => self.send_its_own(id, flight, operation),
+        }
+    }
+
+    /// A request that differs from others, or of whose answer something is kept.
+    #[inline(never)]
+    fn send_its_own(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         if self.script.is_some() {
             return self.send_scripted(id, flight, operation);
         }
@@ -130,11 +139,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         // The moment just before the first byte is written.
         let sent = self.pacer.watch().now();
+        conn.submit(&self.job, &mut self.common, flight, operation, filler);
+        let written = conn.write_on(&self.job);
+        // Noted only now: nothing comes between that moment and the write that need not.
         if let Some(recorder) = &mut self.recorder {
             self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
         }
-        conn.submit(&self.job, &mut self.common, flight, operation, filler);
-        if let Err(closing) = conn.write_on(&self.job) {
+        if let Err(closing) = written {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
             self.deferred.push_back(Deferred::Closed(id, closing.kind));
         } else if !P::TAKES_TURNS && conn.is_settled() {
@@ -166,12 +177,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             };
             // The moment just before the first byte is written.
             let sent = self.pacer.watch().now();
+            let written = conn.write_on(&self.job);
             for flight in conn.unwritten.drain(..) {
                 if let Some(recorder) = &mut self.recorder {
                     self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
                 }
             }
-            if let Err(closing) = conn.write_on(&self.job) {
+            if let Err(closing) = written {
                 self.deferred.push_back(Deferred::Closed(id, closing.kind));
             } else if conn.is_settled() {
                 // In the next turn.

@@ -110,9 +110,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
             match *news {
-                News::Answered(flight, answer) if self.script.is_none() => {
-                    self.take_note(now, Event::Answered(flight, answer));
-                }
+                News::Answered(..) if self.script.is_none() => self.take_answer(i - 1, now),
                 news => self.take_other_news(id, news, now),
             }
             if self.unwritten_requests > UNWRITTEN_MAX {
@@ -121,6 +119,20 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         self.write_together();
         self.common.hearing.news.clear();
+    }
+
+    /// The same as [`Worker::take_note`] of an answer, which is not copied.
+    #[inline(always)]
+    fn take_answer(&mut self, place: usize, now: Instant) {
+        self.heed_stop();
+        self.note_absence();
+        let Worker { dispatch, actions, recorder: Some(recorder), common, .. } = &mut *self else { return };
+        let News::Answered(flight, answer) = &common.hearing.news[place] else { return };
+        dispatch.handle_answer(now, *flight, answer, actions, recorder);
+        if recorder.has_failed() {
+            self.hand_over_failed();
+        }
+        self.carry_out();
     }
 
     /// News that only some connections bring.

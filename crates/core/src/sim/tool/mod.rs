@@ -226,7 +226,7 @@ fn note_opened(recorder: &mut Recorder, n: u64) {
 }
 
 impl<F: FnMut(&Interval)> Client for Tool<F> {
-    fn wake(&self) -> Option<Instant> {
+    fn wake(&mut self) -> Option<Instant> {
         let deadline = self.deadlines.peek().map(|&Reverse((at, ..))| at);
         let next = [self.source.wake(), deadline].into_iter().flatten().min()?;
         Some(next.min(self.end))
