@@ -117,6 +117,7 @@ fn agents_elsewhere_fetch_what_the_run_reads() {
     let (other, alone) = (healthy(), shop());
     alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
     assert!(asked(&target) == asked(&other), "the same requests");
+    assert_eq!(away.list("."), ["one", "two"], "what was fetched is gone");
     // Their own folders say the same as what came over the bus.
     away.call(&["merge", "two", "one", "-o", "out", "--json"]).run();
     assert!(away.text("out/run.json") == place.text("out/run.json"));
@@ -252,7 +253,18 @@ fn what_can_not_be_led_is_refused() {
     place.call(&["agent", "--bus", "nats://127.0.0.1:1"]).refused(&["--accept-from"]);
     place
         .call(&["agent", "--bus", "nats://127.0.0.1:1", "--accept-from", "SUA"])
-        .refused(&["never give a private one"]);
+        .refused(&["looks like a private nkey"]);
+    run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
+    place
+        .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
+        .refused(&["standard input is read once"]);
+    run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "--cacert", "ca.pem"]].concat())
+        .refused(&["are files of this machine"]);
+    // Somebody's folder is nobody else's to take away.
+    place.file("mine.local/thesis.txt", "precious");
+    run(&["--agents", "local:1", "--nats-server", "nowhere", "-o", "mine"]).refused(&["is in the way"]);
+    assert_eq!(place.text("mine.local/thesis.txt"), "precious");
+    std::fs::remove_dir_all(place.path().join("mine.local")).expect("it is there");
     let mut all = place.list(".");
     all.retain(|name| !name.ends_with(".nk"));
     assert_eq!(all, Vec::<String>::new(), "nothing is left behind");

@@ -195,7 +195,6 @@ impl Agent {
                 let offer = offer.clone();
                 return self.offered(now, run, offer);
             }
-            (None, Order::Leave { why }) => return self.leave(Left::Because(why.clone()), out),
             (Some(own), _) if *own == run => {}
             _ => return,
         }

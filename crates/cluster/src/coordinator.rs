@@ -1,5 +1,6 @@
 //! The coordinator's side of a run, as a state machine: `now` and what was heard go in, what to say comes out.
 
+mod hearing;
 mod member;
 mod outcome;
 
@@ -7,7 +8,7 @@ use crate::PROTOCOL;
 use crate::message::{AgentId, Offer, OfferedFile, Order, Reply, Stage, Status, Time};
 use member::Member;
 pub use outcome::{NotBegun, Outcome, Part};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const MS: Time = 1_000_000;
 const SECOND: Time = 1_000 * MS;
@@ -28,6 +29,8 @@ const STOP_AHEAD: Time = SECOND;
 const END_WITHIN: Time = 30 * SECOND;
 /// For those who are lost to come back with their records, once all others are done.
 const RETURN_WITHIN: Time = 10 * SECOND;
+/// A bus that does not come back within this is given up, and with it the records that have not come.
+const BUS_BACK_WITHIN: Time = 60 * SECOND;
 /// From one order to the next while it has not been confirmed.
 const SAY_AGAIN: Time = 200 * MS;
 /// Who is told to leave hears it for so long.
@@ -88,7 +91,10 @@ pub struct Coordinator {
     members: BTreeMap<AgentId, Member>,
     /// In the order in which they came, which is that of their shares.
     order: Vec<AgentId>,
-    has_bus: bool,
+    /// Who was told of to the user because there is no place for it.
+    turned_away: BTreeSet<AgentId>,
+    /// Since when the bus is not there, if it is not.
+    bus_gone_since: Option<Time>,
     say_again_at: Time,
 }
 
@@ -110,7 +116,8 @@ impl Coordinator {
             phase: Phase::Gathering { until: now + GATHER_FOR },
             members: BTreeMap::new(),
             order: Vec::new(),
-            has_bus: true,
+            turned_away: BTreeSet::new(),
+            bus_gone_since: None,
             say_again_at: now,
         }
     }
@@ -148,118 +155,23 @@ impl Coordinator {
                 }
             }
             Event::Stop(why) => self.stop(now, why),
-            Event::Bus(is_there) => self.has_bus = is_there,
+            Event::Bus(is_there) => self.bus(now, is_there, out),
             Event::Tick => {}
         }
         self.go_on(now, out);
     }
 
-    fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
-        if status.run.as_ref().is_some_and(|run| *run != self.task.run) {
-            return;
-        }
-        if !self.members.contains_key(&from) {
-            let Stage::Waiting(machine) = &status.stage else { return };
-            if let Some(why) = self.no_place(machine) {
-                out.push(Action::Note(format!("an agent on {} takes no part: {why}", machine.host)));
-                return out.push(self.leave(&from, why));
+    fn bus(&mut self, now: Time, is_there: bool, out: &mut Vec<Action>) {
+        match (self.bus_gone_since, is_there) {
+            (None, false) => {
+                self.bus_gone_since = Some(now);
+                out.push(Action::Note("the bus is gone: load ends within 5 s unless it comes back".into()));
             }
-            out.push(Action::Note(format!(
-                "agent {} of {}: {} with {} {}",
-                self.order.len() + 1,
-                self.task.agents,
-                machine.host,
-                machine.shares,
-                if machine.shares == 1 { "share" } else { "shares" }
-            )));
-            self.members.insert(from.clone(), Member::new(machine.clone(), now));
-            self.order.push(from.clone());
-        }
-        let Some(member) = self.members.get_mut(&from) else { return };
-        if status.number <= member.number {
-            return;
-        }
-        (member.number, member.heard_at, member.stage) = (status.number, now, status.stage);
-        if member.is_lost {
-            out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
-            (member.is_lost, member.was_lost) = (false, true);
-        }
-        let reply = self.reply(now, &from, true);
-        out.extend(reply);
-    }
-
-    /// Why an agent that comes can't take part.
-    fn no_place(&self, machine: &crate::message::Machine) -> Option<String> {
-        if machine.protocol != PROTOCOL || machine.version != self.task.version {
-            return Some(format!(
-                "it is unblink {}, and the coordinator is unblink {}: use the same build",
-                machine.version, self.task.version
-            ));
-        }
-        let is_gathering = matches!(self.phase, Phase::Gathering { .. });
-        let has_place = is_gathering && self.order.len() < self.task.agents as usize;
-        (!has_place)
-            .then(|| "the run has all its agents; whoever is started again belongs to no run".to_string())
-    }
-
-    fn leave(&self, to: &AgentId, why: String) -> Action {
-        Action::Reply(
-            to.clone(),
-            Reply { run: self.task.run.clone(), answers: 0, order: Order::Leave { why } },
-        )
-    }
-
-    /// What an agent is to do, if that is new or it is to be answered.
-    fn reply(&self, now: Time, to: &AgentId, is_answer: bool) -> Option<Action> {
-        let member = self.members.get(to)?;
-        let order = self.order_for(now, to, member);
-        if order == Order::GoOn && !is_answer {
-            return None;
-        }
-        // Who was lost once has no lease any more: what it would still send is in nobody's account.
-        let answers = if member.was_lost || !is_answer { 0 } else { member.number };
-        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order }))
-    }
-
-    fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {
-        match (&self.phase, &member.stage) {
-            (Phase::Preparing { .. }, Stage::Waiting(_)) => {
-                Order::Offer(Box::new(self.offer(now, to, member)))
+            (Some(_), true) => {
+                self.bus_gone_since = None;
+                out.push(Action::Note("the bus is back".into()));
             }
-            (Phase::Going { start_at }, Stage::Armed(_)) => Order::Go { start_at: *start_at },
-            (Phase::Running { .. } | Phase::Over, Stage::Ended(ended))
-                if member.has_sent_all || ended.files.is_empty() =>
-            {
-                Order::Done
-            }
-            (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
-                Order::Stop { at: now, why: "the coordinator had lost it".into() }
-            }
-            (Phase::Running { stop: Some((at, why)), .. }, Stage::Going | Stage::Running(_)) => {
-                Order::Stop { at: *at, why: why.clone() }
-            }
-            (
-                Phase::Running { .. },
-                Stage::Waiting(_) | Stage::Preparing | Stage::Armed(_) | Stage::Refused(_),
-            ) => Order::Leave { why: "the run has begun without it".into() },
-            (Phase::Failed { why, .. }, _) => Order::Leave { why: why.reasons.join("; ") },
-            _ => Order::GoOn,
-        }
-    }
-
-    fn offer(&self, now: Time, to: &AgentId, member: &Member) -> Offer {
-        let of = self.members.values().map(|member| member.machine.shares).sum();
-        Offer {
-            protocol: PROTOCOL,
-            version: self.task.version.clone(),
-            made_at: now,
-            agent: to.clone(),
-            first: member.first,
-            last: member.first + member.machine.shares - 1,
-            of,
-            arguments: self.task.arguments.clone(),
-            files: self.task.files.clone(),
-            run_seed: self.task.run_seed,
+            _ => {}
         }
     }
 
@@ -275,6 +187,10 @@ impl Coordinator {
             Phase::Running { stop: stop @ None, .. } => {
                 *stop = Some((now + STOP_AHEAD, why));
                 self.say_again_at = now;
+                // Nobody hears of it, and nobody's record can come: there is nothing to wait for.
+                if let Some(since) = &mut self.bus_gone_since {
+                    *since = now.saturating_sub(BUS_BACK_WITHIN);
+                }
             }
             _ => {}
         }
@@ -406,7 +322,9 @@ impl Coordinator {
             let is_silent = now.saturating_sub(member.heard_at) > LOST_AFTER;
             if !member.is_lost && !is_over && (is_silent || overdue) {
                 member.is_lost = true;
-                out.push(Action::Note(format!("{} is lost: nothing was heard of it for 6 s", member.name())));
+                let why =
+                    if is_silent { "nothing was heard of it for 6 s" } else { "it does not come to its end" };
+                out.push(Action::Note(format!("{} is lost: {why}", member.name())));
             }
         }
         if stop.is_none() {
@@ -422,7 +340,7 @@ impl Coordinator {
             }
         }
         let others = self.members.values().all(|member| member.is_complete() || member.is_lost);
-        let alone_since = match others && self.has_bus {
+        let alone_since = match others && self.bus_gone_since.is_none() {
             true => Some(alone_since.unwrap_or(now)),
             false => None,
         };
@@ -430,7 +348,8 @@ impl Coordinator {
             *of_phase = alone_since;
         }
         let all = self.members.values().all(Member::is_complete);
-        if all || alone_since.is_some_and(|since| now >= since + RETURN_WITHIN) {
+        let bus_is_given_up = self.bus_gone_since.is_some_and(|since| now >= since + BUS_BACK_WITHIN);
+        if all || bus_is_given_up || alone_since.is_some_and(|since| now >= since + RETURN_WITHIN) {
             let parts = self.order.iter().filter_map(|id| Some((id, self.members.get(id)?)));
             let parts = parts.map(|(id, member)| member.part(id.clone())).collect();
             let stopped = match &self.phase {

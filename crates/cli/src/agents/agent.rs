@@ -15,6 +15,7 @@ use crate::signals::Interruptions;
 use crate::{config, environment, exit, guard, inputs, output, plan, run, signals};
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn agent(args: &AgentArgs) -> Result<u8> {
     let time = OwnTime::start();
     let options = keys::options(&args.bus)?;
+    // Known before anybody counts on it.
+    if let Some(folder) = &args.output {
+        output::check_folder(folder)?;
+    }
     guard::only(&args.allow_target)?;
     let interruptions = signals::listen()?;
     let machine = Machine {
@@ -79,12 +84,16 @@ fn part(
         match todo.recv() {
             Ok(Action::Prepare(offer, files)) => {
                 let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
+                if !args.quiet {
+                    let shares = ShareOf { first: offer.first, last: offer.last, of: offer.of };
+                    output::note(format_args!("taking part in a run: {shares}"));
+                }
                 let mut led = Led { time, bus, todo, stopping, folder: folder.to_path_buf(), due: 0, ok: 0 };
-                let code = match offered(args, &offer, files, &folder, interruptions, &mut led) {
+                let (code, has_run) = match offered(args, &offer, files, &folder, interruptions, &mut led) {
                     Ok(ended) => {
                         let code = ended.code;
                         bus.tell(Event::Ended(ended));
-                        code
+                        (code, true)
                     }
                     Err(error) if error.is::<NotBegun>() => {
                         output::note(format_args!("error: {error}"));
@@ -100,10 +109,10 @@ fn part(
                         let error = Some(why);
                         let code = if by_target { exit::FAILED } else { exit::INVALID };
                         bus.tell(Event::Ended(Ended { code, stopped_by: None, error, files: Vec::new() }));
-                        code
+                        (code, false)
                     }
                 };
-                return left(todo, code, &folder, args.quiet);
+                return left(todo, code, &folder, args.quiet, has_run);
             }
             Ok(Action::Leave(Left::Because(why))) => {
                 output::note(format_args!("error: this agent took no part: {why}"));
@@ -116,16 +125,22 @@ fn part(
 }
 
 /// Waits until the record has been fetched.
-fn left(todo: &Receiver<Action>, code: u8, folder: &Path, quiet: bool) -> Result<u8> {
+fn left(todo: &Receiver<Action>, code: u8, folder: &Path, quiet: bool, has_run: bool) -> Result<u8> {
     while let Ok(action) = todo.recv() {
         match action {
             Action::Leave(Left::Done) => {
+                if !quiet && has_run {
+                    output::note(format_args!(
+                        "the record has been fetched; it is in {}, too",
+                        folder.display()
+                    ));
+                }
                 // What the load came to is for the whole run to say.
                 let took_part = [exit::OK, exit::FAILED].contains(&code) || code == exit::INVALID;
                 return Ok(if took_part { exit::OK } else { code });
             }
             Action::Leave(Left::Because(why)) => {
-                if !quiet && folder.join(RECORD[0]).exists() {
+                if !quiet && has_run {
                     output::note(format_args!("the record is in {} (unblink merge)", folder.display()));
                 }
                 output::note(format_args!("error: this agent leaves: {why}"));
@@ -156,6 +171,10 @@ fn offered(
     }
     let done = taken(args, offer, &folder, interruptions, led);
     std::env::set_current_dir(own).context("the folder from which this began is gone")?;
+    if !args.in_place {
+        // A plan may hold what is nobody else's business.
+        let _ = std::fs::remove_dir_all(place_of(&folder));
+    }
     done
 }
 
@@ -167,7 +186,11 @@ fn place_of(folder: &Path) -> PathBuf {
 }
 
 fn write(place: &Path, offer: &Offer, files: Vec<Vec<u8>>) -> Result<()> {
-    std::fs::create_dir_all(place).with_context(|| format!("can't create the folder {place:?}"))?;
+    if let Some(parent) = place.parent() {
+        std::fs::create_dir_all(parent).with_context(|| format!("can't create the folder {parent:?}"))?;
+    }
+    let made = std::fs::DirBuilder::new().mode(0o700).create(place);
+    made.with_context(|| format!("can't create the folder {place:?} (-o names another)"))?;
     for (file, bytes) in offer.files.iter().zip(files) {
         if !super::offered::is_beneath(Path::new(&file.name)) || record::sha256(&bytes) != file.sha256 {
             bail!("the file {:?} of the run is not what was offered", file.name);
@@ -205,7 +228,13 @@ fn taken(
     // By the command line of the run, so that the record can be made again from it.
     let shown = ["unblink", "run"].into_iter().map(String::from).chain(offer.arguments.iter().cloned());
     environment::begin_part(Some(shown.map(OsString::from).collect()));
-    let prepared = run::prepare_under(&run_args, cap(args, offer)?)?;
+    let prepared = run::prepare_under(&run_args, cap(args, offer)?);
+    let prepared = match args.max_rate {
+        Some(max) => {
+            prepared.with_context(|| format!("(--max-rate {max} of this agent is for its own part)"))?
+        }
+        None => prepared?,
+    };
     if !args.in_place
         && let Some(other) =
             inputs::other_than(|name| offer.files.iter().any(|file| Path::new(&file.name) == name))
@@ -337,6 +366,9 @@ impl Stopping {
 fn leave_with_input(stopping: Arc<Stopping>) -> Result<()> {
     let life = move || {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        if stopping.lock().running.is_none() {
+            std::process::exit(exit::INVALID.into());
+        }
         stopping.stop(stopping.time.now(), "the coordinator is gone".into());
         // Its record stays where it is; a run that is over has been fetched by now.
         std::thread::sleep(Duration::from_secs(60));

@@ -27,6 +27,9 @@ pub(super) fn options(args: &BusArgs) -> Result<Options> {
 
 /// The private key in a file, which may have other lines around it.
 pub(super) fn read(path: &Path) -> Result<String> {
+    if path.to_string_lossy().starts_with("SU") && !path.exists() {
+        return Err(refused(&["nkey"], "--nkey takes the file that has the private key, not the key itself"));
+    }
     let text = std::fs::read_to_string(path).with_context(|| format!("can't read --nkey {path:?}"))?;
     let seed = text.split_whitespace().find(|word| KeyPair::from_seed(word).is_ok());
     seed.map(str::to_string).ok_or_else(|| {

@@ -22,15 +22,14 @@ pub(super) struct Local {
     dir: PathBuf,
     pub(super) options: Options,
     pub(super) operator: KeyPair,
-    /// The own records of agents stay.
-    pub(super) keeps_records: bool,
 }
 
 impl Local {
     /// Starts the bus and `count` agents with a share each; they work in `dir`, which is made.
     pub(super) fn start(count: u32, server: Option<&PathBuf>, dir: PathBuf) -> Result<Local> {
         let server = server_found(server)?;
-        std::fs::create_dir_all(&dir).with_context(|| format!("can't create the folder {dir:?}"))?;
+        // What is there belongs to somebody else: this one is taken away in the end.
+        std::fs::create_dir(&dir).with_context(|| format!("can't create the folder {dir:?}"))?;
         let (operator, agent) = (KeyPair::new_user(), KeyPair::new_user());
         let config = dir.join("bus.conf");
         write(&config, &configuration(&dir, &operator, &agent))?;
@@ -46,7 +45,7 @@ impl Local {
         let bus = bus.context("can't start a shell for the bus")?;
         let options =
             Options { url: String::new(), seed: Some(seed(&operator)?), ca: None, fleet: "local".into() };
-        let mut local = Local { bus, agents: Vec::new(), dir, options, operator, keeps_records: false };
+        let mut local = Local { bus, agents: Vec::new(), dir, options, operator };
         local.options.url = local.url(&server, &log)?;
         for number in 1..=count {
             local.agents.push(local.agent(number, &key)?);
@@ -88,6 +87,11 @@ impl Local {
         agent.spawn().context("can't start an agent")
     }
 
+    /// The own records of the agents, for where the bus has not brought all of them.
+    pub(super) fn records(&self) -> Vec<PathBuf> {
+        (1..=self.agents.len()).map(|number| self.dir.join(format!("agent-{number}"))).collect()
+    }
+
     /// Have all agents gone before there was a run?
     pub(super) fn all_gone(&mut self) -> bool {
         self.agents.iter_mut().all(|agent| matches!(agent.try_wait(), Ok(Some(_))))
@@ -100,6 +104,8 @@ impl Drop for Local {
             if self.all_gone() {
                 break;
             }
+            // Who takes part in nothing ends with its input.
+            self.agents.iter_mut().for_each(|agent| drop(agent.stdin.take()));
             std::thread::sleep(LOOK_EVERY);
         }
         for agent in &mut self.agents {
@@ -108,9 +114,7 @@ impl Drop for Local {
         }
         drop(self.bus.stdin.take());
         let _ = self.bus.wait();
-        if !self.keeps_records {
-            let _ = std::fs::remove_dir_all(&self.dir);
-        }
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 

@@ -5,22 +5,23 @@ mod keys;
 mod local;
 mod offered;
 
-use crate::args::agents::Agents;
+use crate::args::agents::{Agents, BusArgs};
 use crate::args::run::RunArgs;
 use crate::clock::OwnTime;
-use crate::errors::refuse;
+use crate::errors::{refuse, refused};
 use crate::folder::Folder;
 use crate::signals::Interruptions;
 use crate::{charset, exit, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::{Context, Result, bail};
 use local::Local;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
+use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, CoordinatorBus, Told, coordinate};
 use unblink_cluster::coordinator::{NotBegun, Outcome, Part, Task};
 use unblink_core::plan::SHARES_MAX;
@@ -31,6 +32,23 @@ const RECORD: [&str; 4] = [RUN_FILE, LINES_FILE, HLOG_FILE, FAILURES_FILE];
 /// What only the coordinator knows.
 const CLUSTER_FILE: &str = "cluster.jsonl";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Refuses what only a run of agents has, in a run without.
+pub(crate) fn check_alone(args: &RunArgs) -> Result<()> {
+    let BusArgs { bus, nkey, bus_ca, fleet } = &args.agents.bus;
+    let given = [
+        ("bus", bus.is_some()),
+        ("nkey", nkey.is_some()),
+        ("bus-ca", bus_ca.is_some()),
+        ("fleet", fleet.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => {
+            Err(refused(&["agents"], format!("--{flag} is for a run of agents: say how many with --agents")))
+        }
+        None => Ok(()),
+    }
+}
 
 /// `unblink run --agents`. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
@@ -51,14 +69,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
         );
     }
+    let tls = &args.target.tls;
+    if !is_local && (tls.cacert.is_some() || tls.cert.is_some() || tls.key.is_some()) {
+        refuse!(
+            ["cacert", "agents"],
+            "--cacert, --cert and --key are files of this machine, and keys don't travel: let the agents' machines trust the certificate (SSL_CERT_FILE), or run there with --share"
+        );
+    }
     output::check_exports(&args.exports)?;
     let arguments = offered::arguments(is_local)?;
     let (files, contents) = if is_local { Default::default() } else { offered::files()? };
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
     let records = beside(&folder, "agents");
-    if records.exists() {
-        bail!("the folder {records:?} is in the way: take it away, or name another folder with -o");
+    for other in [&records, &beside(&folder, "local")] {
+        if other.exists() {
+            bail!("the folder {other:?} is in the way: take it away, or name another folder with -o");
+        }
     }
     let interruptions = signals::listen()?;
     interruptions.defer();
@@ -111,8 +138,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             })
         }
         Outcome::Run { parts, stopped } => {
-            if let Some(local) = &mut local {
-                local.keeps_records = parts.iter().any(|part| part.is_lost);
+            let mut from = from;
+            if let Some(local) = local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
+                from = with_own(from, local.records());
             }
             let code = merged(args, &folder, from)?;
             write_log(&folder, &name, &parts, stopped.as_deref(), &log);
@@ -126,6 +154,18 @@ fn beside(folder: &Path, what: &str) -> PathBuf {
     let mut name = folder.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{what}"));
     folder.with_file_name(name)
+}
+
+/// Of each share the record that its agent has itself, if it is there: it goes at least as far as what came over the bus.
+fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut by_share = BTreeMap::new();
+    for dir in gathered.into_iter().chain(own) {
+        let share = read_folder(&dir).ok().and_then(|run| run.header.agents.first().map(|agent| agent.first));
+        if let Some(share) = share {
+            by_share.insert(share, dir);
+        }
+    }
+    by_share.into_values().collect()
 }
 
 /// One run folder from those of the agents, and what it comes to.

@@ -20,6 +20,12 @@ const BYTES_MAX: u64 = 256 << 20;
 /// One of them is secret.
 pub(super) fn arguments(is_local: bool) -> Result<Vec<String>> {
     let words: Vec<String> = crate::environment::arguments();
+    if words.iter().any(|word| word == "-" || word == "@-") {
+        refuse!(
+            ["agents"],
+            "standard input is read once, and all agents need it: write it into a file and name that"
+        );
+    }
     if !is_local && secrets::mask_command(words.clone()) != words {
         refuse!(
             ["agents"],

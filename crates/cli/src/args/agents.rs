@@ -115,7 +115,7 @@ pub(crate) struct AgentArgs {
 
     /// Read the files of plans where they are, instead of fetching them: for an agent on the coordinator's own machine, which
     /// leaves when its standard input ends
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub in_place: bool,
 
     /// Folder for its own record [default: unblink-runs/<time>]
@@ -133,9 +133,10 @@ fn public_key(text: &str) -> Result<String, String> {
         && text.chars().all(|c| c.is_ascii_uppercase() || ('2'..='7').contains(&c));
     match is_key {
         true => Ok(text.to_string()),
-        false => Err(format!(
-            "{text:?} is not the public nkey of a user, 56 letters and digits that begin with U (never give a private one here, which begins with SU)"
-        )),
+        false if text.starts_with('S') => Err(
+            "this looks like a private nkey, which nobody else may know: make a new one, and give its public key, which begins with U".into(),
+        ),
+        false => Err(format!("{text:?} is not the public nkey of a user, 56 letters and digits that begin with U")),
     }
 }
 

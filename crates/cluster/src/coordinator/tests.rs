@@ -98,15 +98,47 @@ fn shares_are_dealt_in_the_order_in_which_agents_came() {
 }
 
 #[test]
-fn who_comes_too_late_or_is_another_build_has_no_place() {
+fn who_comes_too_late_or_is_another_build_has_no_place_and_goes_on_waiting() {
     let mut stand = Stand::new(1);
-    let out = stand.says("old", Stage::Waiting(machine("0.9", 1)));
-    assert!(
-        matches!(orders(&out)[..], [("old", Order::Leave { why })] if why.contains("use the same build"))
-    );
+    let is_told = |out: &[Action]| {
+        assert!(orders(out).is_empty(), "{out:?}");
+        out.iter().any(|action| matches!(action, Action::Note(note) if note.contains("use the same build")))
+    };
+    assert!(is_told(&stand.says("old", Stage::Waiting(machine("0.9", 1)))));
+    assert!(!is_told(&stand.says("old", Stage::Waiting(machine("0.9", 1)))), "once");
     stand.says("a", Stage::Waiting(machine("1", 1)));
     let out = stand.says("late", Stage::Waiting(machine("1", 1)));
-    assert!(orders(&out).iter().any(|(to, order)| *to == "late" && matches!(order, Order::Leave { .. })));
+    assert!(!orders(&out).iter().any(|(to, _)| *to == "late"), "{out:?}");
+}
+
+/// Of two runs that gather in one fleet, the one that was first has the agent.
+#[test]
+fn an_agent_of_another_run_is_not_counted() {
+    let mut stand = Stand::new(2);
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    stand.number += 1;
+    let elsewhere = Status { number: stand.number, run: Some("other".into()), stage: Stage::Preparing };
+    let out = stand.after(0, Event::Status("a".into(), elsewhere));
+    assert!(
+        out.iter().any(|action| matches!(action, Action::Note(note) if note.contains("--fleet"))),
+        "{out:?}"
+    );
+    let out = stand.says("b", Stage::Waiting(machine("1", 1)));
+    assert!(orders(&out).iter().all(|(_, order)| **order == Order::GoOn), "one of two: {out:?}");
+}
+
+/// A bus that does not come back ends the wait, and so does whoever wants out.
+#[test]
+fn a_bus_that_is_gone_for_good_is_given_up() {
+    let mut stand = Stand::running();
+    stand.after(SECOND, Event::Bus(false));
+    assert!(done(&stand.after(BUS_BACK_WITHIN - 1, Event::Tick)).is_none());
+    assert!(done(&stand.after(1, Event::Tick)).is_some());
+    let mut stand = Stand::running();
+    stand.after(SECOND, Event::Bus(false));
+    let out = stand.after(SECOND, Event::Stop("interrupted".into()));
+    let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
+    assert!(parts.iter().all(|part| part.is_lost), "{parts:?}");
 }
 
 #[test]
@@ -186,7 +218,7 @@ fn who_does_not_come_back_is_waited_for_a_while() {
     assert!(done(&stand.after(RETURN_WITHIN - 1, Event::Tick)).is_none());
     // A bus that is gone is no agent that is.
     stand.after(0, Event::Bus(false));
-    assert!(done(&stand.after(60 * SECOND, Event::Tick)).is_none());
+    assert!(done(&stand.after(30 * SECOND, Event::Tick)).is_none());
     stand.after(0, Event::Bus(true));
     let out = stand.after(RETURN_WITHIN, Event::Tick);
     let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };

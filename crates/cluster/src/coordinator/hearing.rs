@@ -1,0 +1,132 @@
+//! What a coordinator answers to what agents say.
+
+use super::member::Member;
+use super::{Action, Coordinator, Phase};
+use crate::PROTOCOL;
+use crate::message::{AgentId, Machine, Offer, Order, Reply, Stage, Status, Time};
+
+impl Coordinator {
+    pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
+        if status.run.as_ref().is_some_and(|run| *run != self.task.run) {
+            return self.is_taken(now, &from, out);
+        }
+        if !self.members.contains_key(&from) {
+            let Stage::Waiting(machine) = &status.stage else { return };
+            // It goes on waiting: another run may want it.
+            if let Some(why) = self.no_place(machine) {
+                if self.turned_away.insert(from) {
+                    out.push(Action::Note(format!("an agent on {} takes no part: {why}", machine.host)));
+                }
+                return;
+            }
+            out.push(Action::Note(format!(
+                "agent {} of {}: {} with {} {}",
+                self.order.len() + 1,
+                self.task.agents,
+                machine.host,
+                machine.shares,
+                if machine.shares == 1 { "share" } else { "shares" }
+            )));
+            self.members.insert(from.clone(), Member::new(machine.clone(), now));
+            self.order.push(from.clone());
+        }
+        let Some(member) = self.members.get_mut(&from) else { return };
+        if status.number <= member.number {
+            return;
+        }
+        (member.number, member.heard_at, member.stage) = (status.number, now, status.stage);
+        if member.is_lost {
+            out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
+            (member.is_lost, member.was_lost) = (false, true);
+        }
+        let reply = self.reply(now, &from, true);
+        out.extend(reply);
+    }
+
+    /// Why an agent that comes can't take part.
+    fn no_place(&self, machine: &Machine) -> Option<String> {
+        if machine.protocol != PROTOCOL || machine.version != self.task.version {
+            return Some(format!(
+                "it is unblink {}, and the coordinator is unblink {}: use the same build",
+                machine.version, self.task.version
+            ));
+        }
+        let is_gathering = matches!(self.phase, Phase::Gathering { .. });
+        let has_place = is_gathering && self.order.len() < self.task.agents as usize;
+        (!has_place)
+            .then(|| "the run has all its agents, and who is started again is another one".to_string())
+    }
+
+    /// An agent takes part in another run.
+    fn is_taken(&mut self, now: Time, who: &AgentId, out: &mut Vec<Action>) {
+        let waits = |member: &&Member| matches!(member.stage, Stage::Waiting(_));
+        let Some(member) = self.members.get(who).filter(waits) else { return };
+        let why = format!(
+            "{} takes part in another run of this fleet: give each run a fleet of its own (--fleet)",
+            member.name()
+        );
+        match self.phase {
+            Phase::Gathering { .. } => {
+                self.members.remove(who);
+                self.order.retain(|id| id != who);
+                out.push(Action::Note(why));
+            }
+            Phase::Preparing { .. } => self.fail(now, vec![why], false),
+            _ => {}
+        }
+    }
+
+    /// What an agent is to do, if that is new or it is to be answered.
+    pub(super) fn reply(&self, now: Time, to: &AgentId, is_answer: bool) -> Option<Action> {
+        let member = self.members.get(to)?;
+        let order = self.order_for(now, to, member);
+        if order == Order::GoOn && !is_answer {
+            return None;
+        }
+        // Who was lost once has no lease any more: what it would still send is in nobody's account.
+        let answers = if member.was_lost || !is_answer { 0 } else { member.number };
+        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order }))
+    }
+
+    fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {
+        match (&self.phase, &member.stage) {
+            (Phase::Preparing { .. }, Stage::Waiting(_)) => {
+                Order::Offer(Box::new(self.offer(now, to, member)))
+            }
+            (Phase::Going { start_at }, Stage::Armed(_)) => Order::Go { start_at: *start_at },
+            (Phase::Running { .. } | Phase::Over, Stage::Ended(ended))
+                if member.has_sent_all || ended.files.is_empty() =>
+            {
+                Order::Done
+            }
+            (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
+                Order::Stop { at: now, why: "the coordinator had lost it".into() }
+            }
+            (Phase::Running { stop: Some((at, why)), .. }, Stage::Going | Stage::Running(_)) => {
+                Order::Stop { at: *at, why: why.clone() }
+            }
+            (
+                Phase::Running { .. },
+                Stage::Waiting(_) | Stage::Preparing | Stage::Armed(_) | Stage::Refused(_),
+            ) => Order::Leave { why: "the run has begun without it".into() },
+            (Phase::Failed { why, .. }, _) => Order::Leave { why: why.reasons.join("; ") },
+            _ => Order::GoOn,
+        }
+    }
+
+    fn offer(&self, now: Time, to: &AgentId, member: &Member) -> Offer {
+        let of = self.members.values().map(|member| member.machine.shares).sum();
+        Offer {
+            protocol: PROTOCOL,
+            version: self.task.version.clone(),
+            made_at: now,
+            agent: to.clone(),
+            first: member.first,
+            last: member.first + member.machine.shares - 1,
+            of,
+            arguments: self.task.arguments.clone(),
+            files: self.task.files.clone(),
+            run_seed: self.task.run_seed,
+        }
+    }
+}
