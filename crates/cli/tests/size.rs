@@ -76,7 +76,7 @@ fn on_paper_up_to_the_highest_rate() {
 fn a_plan_says_what_is_offered() {
     let place = Place::new();
     let plan = "target = \"https://shop.test/\"\n[load]\nrate = \"1k..500k\"\nduration = \"1m\"\narrivals = \"bursty\"\n\
-                [[requests]]\nname = \"a\"\npath = \"/a\"\n[[requests]]\nname = \"b\"\npath = \"/b\"\n";
+                [[requests]]\nname = \"a\"\nurl = \"/a\"\n[[requests]]\nname = \"b\"\nurl = \"/b\"\n";
     place.file("plan.toml", plan);
     let of = |args: &[&str]| {
         let said = place.call(&[&["size", "plan.toml", "--json"], args].concat());
