@@ -90,6 +90,12 @@ fn a_plan_says_what_is_offered() {
     );
     let load = &of(&["-R", "10k", "--arrivals", "even"])["load"];
     assert_eq!((&load["per_s"], &load["dealt"]), (&1e4.into(), &"equally".into()));
+    let load = &of(&["--arrivals", "even"])["load"];
+    assert_eq!(
+        (&load["per_s"], &load["dealt"]),
+        (&5e5.into(), &"equally".into()),
+        "without the plan's bursts"
+    );
     place.file("closed.toml", "target = \"http://shop.test/\"\n[load]\nclosed = 5\n");
     place.call(&["size", "closed.toml"]).refused(&["closed load", "-R"]);
     place.call(&["size", "plan.txt"]).refused(&["plan.txt", ".toml"]);

@@ -15,15 +15,18 @@ use unblink_core::time::Nanos;
 struct OfPlan {
     per_s: f64,
     dealt: Dealt,
+    /// How much more than their mean rate bursts ask for.
     peak: f64,
+    /// Requests of an arrival: a journey is several.
+    each: f64,
     tls: bool,
     operations: u32,
 }
 
 /// What is to be offered.
 pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
-    let planned = args.plan.as_deref().map(of_plan).transpose()?;
     let process = args.arrivals.map(|arrivals| arrivals.process(1));
+    let planned = args.plan.as_deref().map(|path| of_plan(path, process)).transpose()?;
     let dealt = match (process, &planned) {
         (Some(process), _) => dealt(process),
         (None, Some(planned)) => planned.dealt,
@@ -33,7 +36,8 @@ pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
     let per_s = match (&args.rate, &planned) {
         (Some(shape), _) => {
             let highest = shape.over(Nanos::from_secs(1)).iter().map(|phase| phase.from.max(phase.to)).max();
-            highest.map_or(0.0, |rate| rate.as_per_s()) * peak
+            let each = planned.as_ref().map_or(1.0, |planned| planned.each);
+            highest.map_or(0.0, |rate| rate.as_per_s()) * peak * each
         }
         (None, Some(planned)) => planned.per_s,
         (None, None) => bail!("no rate is given"),
@@ -71,9 +75,13 @@ fn dealt(process: Process) -> Dealt {
     if process.seed().is_some() { Dealt::Streams } else { Dealt::Equally }
 }
 
-fn of_plan(path: &Path) -> Result<OfPlan> {
+/// `process` takes the place of the plan's own.
+fn of_plan(path: &Path, process: Option<Process>) -> Result<OfPlan> {
     let planned = run::planned(&plan::of_run(path)?)?;
-    let parts = planned.plan.spec().load.open_parts();
+    let mut parts = planned.plan.spec().load.open_parts();
+    if let Some(process) = process {
+        parts.iter_mut().for_each(|part| part.process = process);
+    }
     if parts.is_empty() {
         bail!(
             "{path:?} has a closed load, whose rate its target decides: say with -R what it may come to, and leave the plan out"
@@ -87,6 +95,7 @@ fn of_plan(path: &Path) -> Result<OfPlan> {
     let mut origins = planned.requests.origin_names();
     Ok(OfPlan {
         per_s: highest_together(&parts) * each,
+        each,
         dealt: if parts.iter().all(|part| dealt(part.process) == Dealt::Equally) {
             Dealt::Equally
         } else {
