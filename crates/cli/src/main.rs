@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) if args.agents.agents.is_some() => agents::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => agents::check_alone(args).and_then(|()| run::run(args)),
         Command::Try(args) => tried::tried(args),
         Command::Fill(args) => fill::fill(args),
         Command::Demo(args) => demo::demo(args),

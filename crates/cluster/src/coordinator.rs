@@ -4,8 +4,7 @@ mod hearing;
 mod member;
 mod outcome;
 
-use crate::PROTOCOL;
-use crate::message::{AgentId, Offer, OfferedFile, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, OfferedFile, Reply, Stage, Status, Time};
 use member::Member;
 pub use outcome::{NotBegun, Outcome, Part};
 use std::collections::{BTreeMap, BTreeSet};

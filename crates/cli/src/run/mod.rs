@@ -55,7 +55,6 @@ use unblink_engine::run::{OriginSummary, Starting, Summary};
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
-    crate::agents::check_alone(args)?;
     let prepared = prepare(args)?;
     share::check_start(args)?;
     args.load.replay.tell(args.load.seed);

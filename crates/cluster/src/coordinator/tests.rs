@@ -1,7 +1,8 @@
 //! What a coordinator does and when, step by step; hostile worlds are played in `tests/worlds.rs`.
 
 use super::*;
-use crate::message::{Ended, FileEnd, Machine, Progress, Reading, Refusal};
+use crate::PROTOCOL;
+use crate::message::{Ended, FileEnd, Machine, Order, Progress, Reading, Refusal};
 
 const NOW: Time = 1_000_000 * SECOND;
 
