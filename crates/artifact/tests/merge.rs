@@ -63,6 +63,8 @@ fn header_of(plan: &Plan) -> RunHeader {
             last: first + 1,
             of,
             start_at: header.started_at.clone(),
+            clock_offset_ns: None,
+            clock_error_ns: None,
             due: plan.scheduled(from, to).map(|n| n.measured),
             due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
             command: header.command.clone(),

@@ -8,6 +8,9 @@ use std::path::{Component, Path};
 use unblink_cluster::message::OfferedFile;
 use unblink_cluster::record;
 
+/// What stands in files, by its SHA-256.
+type Contents = BTreeMap<String, Vec<u8>>;
+
 /// All files of a run together, which agents keep in memory while they fetch them.
 const BYTES_MAX: u64 = 256 << 20;
 
@@ -26,11 +29,11 @@ pub(super) fn arguments(is_local: bool) -> Result<Vec<String>> {
     Ok(words.into_iter().skip(2).collect())
 }
 
-/// The files that were read so far, and what stands in them by its SHA-256.
+/// The files that were read so far, and what stands in them.
 ///
 /// # Errors
 /// One is not beneath this folder, or all are too large.
-pub(super) fn files() -> Result<(Vec<OfferedFile>, BTreeMap<String, Vec<u8>>)> {
+pub(super) fn files() -> Result<(Vec<OfferedFile>, Contents)> {
     let (mut offered, mut contents, mut all) = (Vec::<OfferedFile>::new(), BTreeMap::new(), 0);
     for path in inputs::all() {
         if !is_beneath(&path) {
