@@ -69,7 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
         );
     }
-    let tls = &args.target.tls;
+    let tls = args.target.tls();
     if !is_local && (tls.cacert.is_some() || tls.cert.is_some() || tls.key.is_some()) {
         refuse!(
             ["cacert", "agents"],

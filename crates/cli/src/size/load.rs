@@ -77,7 +77,8 @@ fn dealt(process: Process) -> Dealt {
 
 /// `process` takes the place of the plan's own.
 fn of_plan(path: &Path, process: Option<Process>) -> Result<OfPlan> {
-    let planned = run::planned(&plan::of_run(path)?)?;
+    let asked = plan::of_run(path)?;
+    let planned = run::planned(&asked)?;
     let mut parts = planned.plan.spec().load.open_parts();
     if let Some(process) = process {
         parts.iter_mut().for_each(|part| part.process = process);
