@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use support::Place;
 
 /// Instructions of ours for each request; the kernel's own are not among them.
-const CEILING: u64 = if cfg!(debug_assertions) { 3_900 } else { 2_750 };
+const CEILING: u64 = if cfg!(debug_assertions) { 3_900 } else { 2_550 };
 
 /// Answers every request of every connection with what a small page looks like.
 fn responder() -> SocketAddr {

@@ -6,6 +6,7 @@
 mod absence;
 mod ages;
 mod answer;
+mod answered;
 mod at_address;
 mod bank;
 mod bins;

@@ -141,13 +141,13 @@ impl Recorder {
 
     /// Whether it is counted by its operation, its load and its origin, too: it is measured and there are several.
     #[inline]
-    fn is_apart(&self, arrival: &Arrival) -> bool {
+    pub(super) fn is_apart(&self, arrival: &Arrival) -> bool {
         self.keeps_apart && self.is_measured(arrival)
     }
 
     /// Where that is.
     #[inline]
-    fn places(&self, arrival: &Arrival) -> Places {
+    pub(super) fn places(&self, arrival: &Arrival) -> Places {
         Places::of(arrival, &self.origins, &self.bank)
     }
 
@@ -285,56 +285,6 @@ impl Recorder {
         Outcome::Ok
     }
 
-    /// Its answer is too late, or not as expected.
-    #[inline(never)]
-    fn answered_in_vain(
-        &mut self,
-        flight: &Flight,
-        connection: u32,
-        answer: &Answer,
-        now: Instant,
-    ) -> Outcome {
-        let arrival = &flight.arrival;
-        if let Some(code) = answer.code.filter(|_| self.is_apart(arrival)).map(Code::index) {
-            self.places(arrival).each(&mut self.bank, |record| record.codes[code] += 1);
-        }
-        match answer.failure.filter(|_| now.since(arrival.intended) <= self.timeout) {
-            Some(kind) => self.note_failed(flight, connection, kind, answer.code, now),
-            None => {
-                self.censor_events(flight, arrival.intended + self.timeout, true);
-                self.too_late(flight, connection, answer.code, now, now)
-            }
-        }
-    }
-
-    /// What is counted of an `ok` answer by operation, load and origin.
-    #[inline(never)]
-    fn answered_apart(&mut self, flight: &Flight, code: Option<Code>, response: Nanos, service: Nanos) {
-        let (places, is_after_load) = (self.places(&flight.arrival), self.is_after_load(&flight.arrival));
-        places.each(&mut self.bank, |record| {
-            if let Some(code) = code {
-                record.codes[code.index()] += 1;
-            }
-            record.outcomes.ok += 1;
-            record.outcomes.ok_after_load += u64::from(is_after_load);
-        });
-        places.record(&mut self.bank, Series::Response, response);
-        places.record(&mut self.bank, Series::Service, service);
-    }
-
-    /// Its last byte came so much later than its first one.
-    #[inline(never)]
-    fn answered_in_pieces(&mut self, service: Nanos, transfer: Nanos) {
-        self.bank.track_mut(Series::Service).record(service);
-        self.bank.track_mut(Series::FirstByte).record(service - transfer);
-        self.bank.track_mut(Series::Transfer).record(transfer);
-    }
-
-    #[inline(never)]
-    fn answered_hindered(&mut self, flight: &Flight, response: Nanos, now: Instant) {
-        self.note_hindered(self.own_part(flight, now), response, response);
-    }
-
     /// The arrival failed at `now`, without an answer.
     pub fn failed(
         &mut self,
@@ -348,7 +298,7 @@ impl Recorder {
         self.note_failed(flight, connection, kind, code, now)
     }
 
-    fn note_failed(
+    pub(super) fn note_failed(
         &mut self,
         flight: &Flight,
         connection: u32,
@@ -388,7 +338,7 @@ impl Recorder {
     }
 
     /// The same; what passed after `until` made no difference.
-    fn too_late(
+    pub(super) fn too_late(
         &mut self,
         flight: &Flight,
         connection: u32,
