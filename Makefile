@@ -17,7 +17,7 @@ CERTIFICATES = $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pk
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build static image install demo test lint check-oracle bench lab
+.PHONY: help setup build static image install demo test test-cassandra lint check-oracle bench lab
 
 help: ## what there is to run (this list)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -68,6 +68,10 @@ test: lint ## everything that CI runs
 	UNBLINK_BIN=$(TARGET)/debug/unblink $(TARGET)/debug/xtask check
 	UNBLINK_BIN=$(TARGET)/debug/unblink tools/test
 	@echo 'make test: everything passed'
+
+test-cassandra: ## CQL against a real Cassandra, which it fetches from Maven Central, starts and ends
+	@tools/setup build
+	@tools/test-cassandra
 
 check-oracle: build ## measured percentiles beside the exact ones, 18 minutes (ORACLE='--runs 1 stall': less)
 	cargo run --release --locked --quiet --package unblink --example check_oracle -- $(TARGET)/release/unblink $(ORACLE)

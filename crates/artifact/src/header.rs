@@ -2,9 +2,9 @@
 
 use crate::codes::{self, NamedCodes};
 use crate::document::{
-    AgentPlan, ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives,
-    OperationPlan, OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
-    WebSocketPlan,
+    AgentPlan, ConnectionMode, CqlPlan, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit,
+    Objectives, OperationPlan, OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool,
+    WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
@@ -164,6 +164,9 @@ pub struct ConnectionPlan {
     /// How transactions went to PostgreSQL; absent of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postgres: Option<PostgresPlan>,
+    /// How statements of CQL went; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cql: Option<CqlPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -187,6 +190,7 @@ impl ConnectionPlan {
             web_socket: None,
             redis: None,
             postgres: None,
+            cql: None,
             age_ns: None,
             resolve_every_ns: None,
         }

@@ -4,6 +4,7 @@ use crate::errors::refuse;
 use crate::secrets;
 use crate::value::bytes;
 use anyhow::Result;
+use unblink_wire::cql::Cql;
 use unblink_wire::grpc::Grpc;
 use unblink_wire::postgres::Postgres;
 use unblink_wire::protocol::{Codes, Protocol};
@@ -18,7 +19,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), status=done (PostgreSQL), size=BYTES, size=MIN..MAX, contains=TEXT, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), status=done (PostgreSQL), status=rows (CQL), size=BYTES, size=MIN..MAX, contains=TEXT, \
              'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
@@ -85,7 +86,7 @@ pub(crate) fn without_secrets<S: serde::Serializer>(
 
 /// `UNAVAILABLE`, `nil`: a code of a protocol whose codes have names. No two of them share one.
 pub(super) fn code(text: &str) -> Option<NamedCode> {
-    [Grpc::CODES, Redis::CODES, Postgres::CODES].into_iter().find_map(|codes| {
+    [Grpc::CODES, Redis::CODES, Postgres::CODES, Cql::CODES].into_iter().find_map(|codes| {
         let Codes::Named { protocol, names } = codes else { return None };
         let place = names.iter().position(|name| *name == text)?;
         Some(NamedCode { protocol, name: text.to_string(), place: place as u16 })
@@ -117,6 +118,15 @@ mod tests {
             (of("OK"), of("ok"), of("nil")),
             (Some(("grpc", 0)), Some(("redis", 0)), Some(("redis", 1)))
         );
+        assert_eq!((of("done"), of("rows")), (Some(("postgres", 0)), Some(("cql", 0))));
+        for codes in [Grpc::CODES, Redis::CODES, Postgres::CODES, Cql::CODES] {
+            let Codes::Named { protocol, names } = codes else { panic!("they have names") };
+            // A record that is not there is called so by two.
+            let others = |name: &&&str| {
+                **name != "not_found" && code(name).map(|code| code.protocol) != Some(protocol)
+            };
+            assert_eq!(names.iter().find(others), None);
+        }
         assert_eq!(condition("size=10.."), Ok(Condition::Size(10..=u64::MAX)));
         assert!(matches!(condition("json $.a == 'x=y'"), Ok(Condition::Json(..))));
         assert!(matches!(condition("header X-Id=7"), Ok(Condition::Header(..))));

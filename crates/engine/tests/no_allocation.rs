@@ -8,7 +8,7 @@ mod steps;
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
-use databases::{job_in_commands, job_in_transactions};
+use databases::{job_in_commands, job_in_statements, job_in_transactions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -420,6 +420,9 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_transactions(closed()));
     assert!(ok > 500, "PostgreSQL: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "PostgreSQL");
+    let (allocations, ok) = allocations_of(job_in_statements(closed()));
+    assert!(ok > 500, "CQL: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "CQL");
     let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
     assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "steps over a WebSocket");

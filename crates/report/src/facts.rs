@@ -82,7 +82,8 @@ pub(crate) fn means(doc: &RunDocument) -> String {
     let over_ws = pool.web_socket.as_ref().map(|plan| format!("{} · ", plan.describe()));
     let to_redis = pool.redis.as_ref().map(|plan| format!("{} · ", plan.describe()));
     let to_postgres = pool.postgres.as_ref().map(|plan| format!("{} · ", plan.describe()));
-    let streams = streams.or(over_ws).or(to_redis).or(to_postgres).unwrap_or_default();
+    let in_cql = pool.cql.as_ref().map(|plan| format!("{} · ", plan.describe()));
+    let streams = streams.or(over_ws).or(to_redis).or(to_postgres).or(in_cql).unwrap_or_default();
     let threads = match doc.plan.threads {
         1 => "1\u{a0}thread".to_string(),
         n => format!("{n}\u{a0}threads"),

@@ -24,6 +24,9 @@ pub fn render(document: &TryDocument) -> String {
             "PostgreSQL (values are shown in their places; they are sent apart from the statement)\n\n",
         );
     }
+    if document.protocol == Protocol::Cql {
+        out.push_str("CQL (values are shown in their places; they are sent apart from the statement)\n\n");
+    }
     if document.protocol == Protocol::WebSocket {
         out.push_str("WebSocket (messages are shown without their frames)\n\n");
     }

@@ -36,8 +36,9 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
         let over_ws = connections.web_socket.as_ref().map(|plan| format!("over {}", plan.describe()));
         let to_redis = connections.redis.as_ref().map(|plan| format!("to {}", plan.describe()));
         let to_postgres = connections.postgres.as_ref().map(|plan| format!("to {}", plan.describe()));
+        let in_cql = connections.cql.as_ref().map(|plan| format!("in {}", plan.describe()));
         let in_http = || connections.streams.map_or("one at a time on a connection".into(), said);
-        Told::exact(over_ws.or(to_redis).or(to_postgres).unwrap_or_else(in_http))
+        Told::exact(over_ws.or(to_redis).or(to_postgres).or(in_cql).unwrap_or_else(in_http))
     };
     let real = |run: &RunDocument| Told::exact(real(run));
     let pairs = [

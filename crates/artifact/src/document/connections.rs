@@ -58,6 +58,9 @@ pub struct Connections {
     /// How transactions went to PostgreSQL; absent of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postgres: Option<PostgresPlan>,
+    /// How statements of CQL went; absent of other protocols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cql: Option<CqlPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -129,6 +132,40 @@ impl PostgresPlan {
                 "PostgreSQL, up to {depth} transactions at once on a connection (so that service time includes waiting behind \
                  our own transactions)"
             ),
+        }
+    }
+}
+
+/// How statements of CQL go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CqlPlan {
+    /// Requests at once on a connection, as asked for.
+    pub streams: u32,
+    /// Consistencies that requests ask for, each once.
+    pub consistency: Vec<String>,
+    /// The same of their conditions (`IF …`), where it is not the server's own choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serial_consistency: Vec<String>,
+    /// Rows of one answer at the most, where requests have such a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub page_size: Vec<u32>,
+}
+
+impl CqlPlan {
+    /// In words, for a line of its own or a part of one.
+    pub fn describe(&self) -> String {
+        let CqlPlan { streams, consistency, serial_consistency, page_size } = self;
+        let mut how = consistency.join(", ");
+        if !serial_consistency.is_empty() {
+            how += &format!("; conditions {}", serial_consistency.join(", "));
+        }
+        if !page_size.is_empty() {
+            let sizes: Vec<String> = page_size.iter().map(u32::to_string).collect();
+            how += &format!("; pages of {} rows", sizes.join(", "));
+        }
+        match streams {
+            1 => format!("CQL ({how}), one request at a time on a connection"),
+            n => format!("CQL ({how}), up to {n} requests at once on a connection"),
         }
     }
 }

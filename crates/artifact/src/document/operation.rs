@@ -75,6 +75,9 @@ pub enum Protocol {
     /// PostgreSQL: an arrival is a transaction, and its rows are its answer.
     #[serde(rename = "postgres")]
     Postgres,
+    /// CQL, as Cassandra speaks it: an arrival is a statement, and its rows are its answer.
+    #[serde(rename = "cql")]
+    Cql,
     /// Nothing: the run is simulated.
     #[serde(rename = "simulated")]
     Simulated,

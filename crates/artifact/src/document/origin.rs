@@ -80,6 +80,8 @@ impl fmt::Display for OriginName {
             Scheme::Redis => "redis",
             Scheme::Rediss => "rediss",
             Scheme::Postgres => "postgres",
+            Scheme::Cql => "cql",
+            Scheme::Cqls => "cqls",
         };
         match host.contains(':') {
             true => write!(f, "{scheme}://[{host}]:{port}"),
@@ -110,6 +112,10 @@ pub enum Scheme {
     Rediss,
     /// PostgreSQL in plain text.
     Postgres,
+    /// CQL in plain text.
+    Cql,
+    /// CQL over TLS.
+    Cqls,
 }
 
 impl Scheme {
@@ -120,6 +126,7 @@ impl Scheme {
             Scheme::Https | Scheme::Wss | Scheme::Grpcs => 443,
             Scheme::Redis | Scheme::Rediss => 6379,
             Scheme::Postgres => 5432,
+            Scheme::Cql | Scheme::Cqls => 9042,
         }
     }
 }

@@ -56,6 +56,10 @@ pub(super) fn name(document: &RunDocument) -> String {
         None => name,
         Some(plan) => fingerprint_of(&(name, "postgres", plan)),
     };
+    let name = match &document.origin().connections.cql {
+        None => name,
+        Some(plan) => fingerprint_of(&(name, "cql", plan)),
+    };
     match document.origin().connections.streams {
         None => name,
         Some(streams) => fingerprint_of(&(name, "http/2", streams)),

@@ -98,6 +98,7 @@ fn connections(
         web_socket: plan.web_socket.clone(),
         redis: plan.redis.clone(),
         postgres: plan.postgres.clone(),
+        cql: plan.cql.clone(),
         age_ns: plan.age_ns,
         resolve_every_ns: plan.resolve_every_ns,
         resolving_failed: ending.resolving_failed,

@@ -153,6 +153,7 @@ impl RunArgs {
             Speaks::Grpc => Some(Version::Grpc),
             Speaks::Redis => Some(Version::Redis),
             Speaks::Postgres => Some(Version::Postgres),
+            Speaks::Cql => Some(Version::Cql),
         })
     }
 

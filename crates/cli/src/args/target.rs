@@ -40,7 +40,7 @@ pub(crate) struct TargetArgs {
     #[serde(skip_serializing_if = "HttpArg::is_default")]
     pub http: HttpArg,
 
-    /// Requests at once on a connection of HTTP/2 or gRPC, if the target allows as many [default: 100]
+    /// Requests at once on a connection of HTTP/2, gRPC or CQL, if the target allows as many [default: 100]
     #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::streams)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -63,7 +63,7 @@ pub(super) fn of(planned: &Planned, columns: usize) -> String {
         Speaks::Http => weight(planned, "head and body, ", &weights),
         Speaks::WebSocket => weight(planned, "without its frame, ", &weights),
         // As it is written here, none of these is sent.
-        Speaks::Grpc | Speaks::Redis | Speaks::Postgres => String::new(),
+        Speaks::Grpc | Speaks::Redis | Speaks::Postgres | Speaks::Cql => String::new(),
     };
     let said = match has_journeys {
         true => "The first requests, each with the bytes of its body; a journey by its first",

@@ -335,6 +335,7 @@ pub(super) fn built(
         Speaks::WebSocket => Version::WebSocket,
         Speaks::Redis => Version::Redis,
         Speaks::Postgres => Version::Postgres,
+        Speaks::Cql => Version::Cql,
         Speaks::Http | Speaks::Grpc => Version::One,
     };
     match request.render(version) {

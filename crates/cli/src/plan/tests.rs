@@ -22,7 +22,7 @@ fn sample(field: &Field) -> String {
         "await" => "contains=x",
         "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
         | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures"
-        | "redirects" | "speed" | "scale" | "loop" => "3",
+        | "redirects" | "speed" | "scale" | "loop" | "page-size" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
         "trace-link" => "https://traces.test/{trace_id}",

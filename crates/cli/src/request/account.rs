@@ -1,5 +1,6 @@
-//! Who asks PostgreSQL, and where.
+//! Who asks PostgreSQL or Cassandra, and where.
 
+use unblink_wire::cql;
 use unblink_wire::postgres::{Session, Transaction, User};
 
 /// What connections say of who asks, and where.
@@ -18,4 +19,11 @@ impl Account {
         getrandom::fill(&mut seed).expect("the system has random numbers");
         Session::new(self.user.clone(), &self.database, &self.parameters, transactions, seed)
     }
+}
+
+/// The same of CQL.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CqlAccount {
+    pub user: Option<cql::User>,
+    pub keyspace: Option<String>,
 }

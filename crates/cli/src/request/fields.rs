@@ -1,5 +1,6 @@
 //! What a request is made of: flags for every request of a run, and fields of each request that a plan lists.
 
+use super::cql_fields::CqlArgs;
 use crate::expect;
 use clap::Args;
 use std::path::PathBuf;
@@ -51,6 +52,10 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "STATEMENT", conflicts_with_all = ["body", "body_file", "message", "command"], help_heading = "Request")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub cql: CqlArgs,
 
     /// What an answer must look like to count as ok, such as status=201, 'header X-Id' or 'json $.id exists'; may be given
     /// several times

@@ -14,8 +14,8 @@ use std::path::Path;
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct LineArgs {
     /// Request this of the URL, such as '80% POST /orders @order.json': a share of the load (or a weight, such as 4), a
-    /// method, a path, and a file with the body. All but the path may be left out. Of Redis: a share and a command, such as
-    /// '80% GET {{key}}'. May be given several times
+    /// method, a path, and a file with the body. All but the path may be left out. Of databases: a share and a command or
+    /// statement, such as '80% GET {{key}}'. May be given several times
     #[arg(long = "request", value_name = "LINE", help_heading = "Request",
           conflicts_with_all = ["workload", "properties", "set"])]
     pub lines: Vec<String>,
@@ -44,15 +44,14 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
     let share =
         asked.map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
     let share = share.transpose().map_err(|message| anyhow!("{message}"))?;
-    if let Some(target) =
-        target.filter(|target| target.starts_with("redis") || target.starts_with("postgres"))
-    {
+    let is_database = |target: &&str| ["redis", "postgres", "cql"].iter().any(|one| target.starts_with(one));
+    if let Some(target) = target.filter(is_database) {
         let request = Request::new(None, target)?;
-        let is_sql = request.url.origin.is_postgres();
+        let (is_sql, is_command) = (request.url.origin.is_postgres(), request.url.origin.is_redis());
         // What is behind the share is all the command or statement, whose quotes mean something.
         let command = line.trim_start()[asked.map_or(0, str::len)..].trim();
-        let parts =
-            Parts { body: Some(command.as_bytes().into()), is_command: !is_sql, is_sql, ..request.parts };
+        let mut parts = Parts { body: Some(command.as_bytes().into()), is_command, is_sql, ..request.parts };
+        parts.cql.is_statement = request.url.origin.is_cql();
         return Ok(Request { share, parts, ..request });
     }
     let is_method = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase());

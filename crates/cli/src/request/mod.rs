@@ -2,8 +2,11 @@
 
 pub(crate) mod account;
 pub(crate) mod body;
+pub(crate) mod cql;
+pub(crate) mod cql_fields;
 pub(crate) mod fields;
 pub(crate) mod grpc;
+mod http;
 pub(crate) mod lets;
 pub(crate) mod line;
 pub(crate) mod login;
@@ -28,7 +31,9 @@ use anyhow::{Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use body::BodyFiles;
+use cql::CqlParts;
 use fields::{RequestArgs, StreamArg};
+use http::{render_one, unquoted};
 use multipart::Segment;
 use series::Series;
 use share::Share;
@@ -38,7 +43,7 @@ use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_wire::redis::is_reading;
-use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
+use unblink_wire::{RenderError, RequestBuilder, http2, parse_header};
 use unblink_workload::answer::{Captured, Condition, Redirects};
 use unblink_workload::{Composition, Lets};
 use url::{Speaks, Url};
@@ -83,6 +88,7 @@ pub(crate) struct Parts {
     pub socket: Option<SocketStep>,
     /// The body is SQL, which only PostgreSQL takes.
     pub is_sql: bool,
+    pub cql: CqlParts,
     /// The lines of such a body are a request of several.
     pub series: Option<Series>,
     /// What an answer must be like.
@@ -127,7 +133,10 @@ impl Parts {
         let Parts { body: command, is_command, .. } = Parts::of_command(&args.command);
         let text = args.body.as_ref().or(args.message.as_ref()).map(|text| text.clone().into_bytes().into());
         let is_sql = !args.sql.is_empty();
-        let body = match (text.or(command).or(Parts::of_sql(&args.sql)), &args.body_file) {
+        let cql = CqlParts::of(&args.cql);
+        let statement = args.cql.cql.as_ref().map(|text| text.clone().into_bytes().into());
+        let said = text.or(command).or(statement).or(Parts::of_sql(&args.sql));
+        let body = match (said, &args.body_file) {
             (Some(text), _) => Ok(Some(text)),
             (None, Some(path)) => files.read(path).map(Some),
             (None, None) => Ok(None),
@@ -149,7 +158,7 @@ impl Parts {
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
         let is_message = args.message.is_some();
-        Ok(Parts { method, headers, body, is_message, is_command, is_sql, expect, ..Parts::default() })
+        Ok(Parts { method, headers, body, is_message, is_command, is_sql, cql, expect, ..Parts::default() })
     }
 
     /// What `flags` say for every request that does not say it itself.
@@ -200,7 +209,9 @@ impl Parts {
         if self.body.is_none() {
             (self.body, self.body_form) = (all.body.clone(), all.body_form);
             (self.is_message, self.is_command, self.is_sql) = (all.is_message, all.is_command, all.is_sql);
+            self.cql.is_statement = all.cql.is_statement;
         }
+        self.cql.fill(&all.cql);
         self.fill_headers(all);
         let is_own = |one: &Condition| self.expect.iter().any(|own| own.is_about_the_same(one));
         self.expect = match &self.expect[..] {
@@ -242,6 +253,7 @@ impl Request {
             Speaks::Grpc => return grpc::METHOD,
             Speaks::Redis => return redis::name_of(self),
             Speaks::Postgres => return postgres::METHOD,
+            Speaks::Cql => return cql::METHOD,
             Speaks::Http => {}
         }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
@@ -254,6 +266,7 @@ impl Request {
             Speaks::Grpc => true,
             Speaks::Redis => is_reading(self.method()),
             Speaks::Postgres => postgres::is_reading(self),
+            Speaks::Cql => cql::is_reading(self),
             Speaks::Http | Speaks::WebSocket => {
                 matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
             }
@@ -270,11 +283,11 @@ impl Request {
 
     /// By method and path, or by its words, with secrets masked and the numbers of its places: `GET /items/{{0}}`.
     pub(crate) fn numbered(&self) -> Result<String> {
-        if self.url.origin.is_redis() {
-            return redis::numbered(self);
-        }
-        if self.url.origin.is_postgres() {
-            return postgres::numbered(self);
+        match self.url.origin.speaks {
+            Speaks::Redis => return redis::numbered(self),
+            Speaks::Postgres => return postgres::numbered(self),
+            Speaks::Cql => return cql::numbered(self),
+            Speaks::Http | Speaks::WebSocket | Speaks::Grpc => {}
         }
         let path = secrets::mask_path_of(&Aside::of(&self.url_text)?.text);
         Ok(format!("{} {path}", self.method()))
@@ -320,11 +333,15 @@ impl Request {
         if self.method() == "CONNECT" {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
+        if !self.url.origin.is_cql() && version != Version::Cql {
+            self.parts.cql.refuse_elsewhere()?;
+        }
         let rendered = match version {
             Version::WebSocket => web_socket::render(self, &builder, &filled)?,
             Version::Grpc => unreachable!("a call is rendered with its types"),
             Version::Redis => redis::render(self, &filled)?,
             Version::Postgres => postgres::render(self, &filled)?,
+            Version::Cql => cql::render(self, &filled)?,
             _ if self.parts.is_command && !self.url.origin.is_redis() => {
                 refuse!(
                     ["command"],
@@ -367,6 +384,7 @@ impl Request {
         let path = || match self.url.origin.speaks {
             Speaks::Redis => method.clone(),
             Speaks::Postgres => postgres::name_of(self),
+            Speaks::Cql => cql::name_of(self),
             _ => format!("{method} {}", secrets::mask_path_of(&self.url_text)),
         };
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
@@ -380,19 +398,6 @@ fn naming(run: &str) -> [(String, String); 2] {
     [("X-Load-Test", run.to_string()), ("User-Agent", agent)].map(|(name, value)| (name.to_string(), value))
 }
 
-fn render_one(builder: &RequestBuilder<'_>, body: &Arc<[u8]>, is_filled: bool) -> Result<http1::Request> {
-    let (kind, closes) = (RequestKind::of_method(builder.method), builder.asks_to_close());
-    if is_filled {
-        let blank = builder.render_blank().map_err(unquoted)?.map(Arc::new);
-        return Ok(http1::Request { head: Box::default(), body: Arc::default(), kind, closes, blank });
-    }
-    let (head, body) = match builder.render_head().map_err(unquoted)? {
-        Some(head) => (head, body.clone()),
-        None => (builder.render().map_err(unquoted)?, Arc::default()),
-    };
-    Ok(http1::Request { head: head.into(), body, kind, closes, blank: None })
-}
-
 /// `Name: value`. What is no header is not shown: it may be a secret whose name was forgotten.
 pub(crate) fn header(line: &str) -> Result<(String, String)> {
     parse_header(line).map_err(|error| match error {
@@ -402,17 +407,6 @@ pub(crate) fn header(line: &str) -> Result<(String, String)> {
         }
         other => other.into(),
     })
-}
-
-/// Why it can't be sent, without the path and query that it quotes.
-fn unquoted(error: RenderError) -> anyhow::Error {
-    match error {
-        RenderError::Target { found, .. } => anyhow!("its path or query contains {found}: percent-encode it"),
-        RenderError::Fragment { .. } => {
-            anyhow!("its path has a fragment: remove # and what follows, or write it as %23")
-        }
-        other => other.into(),
-    }
 }
 
 #[cfg(test)]

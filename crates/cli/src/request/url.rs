@@ -33,6 +33,8 @@ pub(crate) enum Speaks {
     Redis,
     /// `postgres`, `postgresql`.
     Postgres,
+    /// `cql`, `cqls`.
+    Cql,
 }
 
 impl Origin {
@@ -73,9 +75,14 @@ impl Origin {
         self.speaks == Speaks::Postgres
     }
 
+    /// A request is a statement of CQL.
+    pub(crate) fn is_cql(&self) -> bool {
+        self.speaks == Speaks::Cql
+    }
+
     /// Its requests differ by method and path.
     pub(crate) fn has_paths(&self) -> bool {
-        !self.is_redis() && !self.is_postgres()
+        !self.is_redis() && !self.is_postgres() && !self.is_cql()
     }
 
     /// As the document says it.
@@ -90,6 +97,8 @@ impl Origin {
             (Speaks::Redis, false) => Scheme::Redis,
             (Speaks::Redis, true) => Scheme::Rediss,
             (Speaks::Postgres, _) => Scheme::Postgres,
+            (Speaks::Cql, false) => Scheme::Cql,
+            (Speaks::Cql, true) => Scheme::Cqls,
         }
     }
 }
@@ -106,6 +115,8 @@ impl fmt::Display for Origin {
             (Speaks::Redis, false) => "redis",
             (Speaks::Redis, true) => "rediss",
             (Speaks::Postgres, _) => "postgres",
+            (Speaks::Cql, false) => "cql",
+            (Speaks::Cql, true) => "cqls",
         };
         let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
@@ -163,10 +174,12 @@ impl Url {
             Some("redis") => (false, Speaks::Redis),
             Some("rediss") => (true, Speaks::Redis),
             Some("postgres" | "postgresql") => (false, Speaks::Postgres),
+            Some("cql") => (false, Speaks::Cql),
+            Some("cqls") => (true, Speaks::Cql),
             Some(other) => {
                 bail!(
-                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc, grpcs, redis, rediss and \
-                     postgres are supported"
+                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc, grpcs, redis, rediss, \
+                     postgres, cql and cqls are supported"
                 )
             }
             None => return Err(without_scheme()),
@@ -193,6 +206,7 @@ impl Url {
             (None, _) => match (speaks, tls) {
                 (Speaks::Redis, _) => 6379,
                 (Speaks::Postgres, _) => 5432,
+                (Speaks::Cql, _) => 9042,
                 (_, true) => 443,
                 (_, false) => 80,
             },
@@ -317,7 +331,7 @@ mod tests {
         for (text, part) in [
             ("", "not a URL"),
             ("localhost:8080", "scheme"),
-            ("ftp://h/", "only http, https, ws, wss, grpc, grpcs, redis, rediss and postgres"),
+            ("ftp://h/", "only http, https, ws, wss, grpc, grpcs, redis, rediss, postgres, cql and cqls"),
             ("http://", "not a URL"),
             ("http://h:99999/", "port"),
             ("http://h:0/", "port"),

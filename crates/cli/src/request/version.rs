@@ -1,13 +1,13 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
-use super::account::Account;
+use super::account::{Account, CqlAccount};
 use super::login::Login;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
 use unblink_wire::ws::Ask;
-use unblink_wire::{http1, http2, postgres, redis, ws};
+use unblink_wire::{cql, http1, http2, postgres, redis, ws};
 
 /// `--http`.
 #[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,6 +56,7 @@ pub(crate) enum Version {
     /// None of HTTP.
     Redis,
     Postgres,
+    Cql,
 }
 
 impl Version {
@@ -64,7 +65,7 @@ impl Version {
         match self {
             Version::One | Version::WebSocket | Version::Steps => &[HTTP_1_1],
             Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
-            Version::Redis | Version::Postgres => &[],
+            Version::Redis | Version::Postgres | Version::Cql => &[],
         }
     }
 
@@ -77,6 +78,7 @@ impl Version {
             Version::WebSocket => Protocol::WebSocket,
             Version::Redis => Protocol::Redis,
             Version::Postgres => Protocol::Postgres,
+            Version::Cql => Protocol::Cql,
         }
     }
 }
@@ -91,6 +93,7 @@ pub(crate) enum Rendered {
     Step(Ask),
     Redis(Login, redis::Command),
     Postgres(Account, postgres::Transaction),
+    Cql(CqlAccount, cql::Statement),
 }
 
 /// What is sent, by operation.
@@ -106,6 +109,8 @@ pub(crate) enum Operations {
     Redis(Option<Login>, Vec<redis::Command>),
     /// The same.
     Postgres(Option<Account>, Vec<postgres::Transaction>),
+    /// The same.
+    Cql(Option<CqlAccount>, Vec<cql::Statement>),
 }
 
 impl Operations {
@@ -118,6 +123,7 @@ impl Operations {
             Version::Steps => Operations::Steps(Vec::new()),
             Version::Redis => Operations::Redis(None, Vec::new()),
             Version::Postgres => Operations::Postgres(None, Vec::new()),
+            Version::Cql => Operations::Cql(None, Vec::new()),
         }
     }
 
@@ -130,6 +136,7 @@ impl Operations {
             Operations::Steps(_) => Version::Steps,
             Operations::Redis(..) => Version::Redis,
             Operations::Postgres(..) => Version::Postgres,
+            Operations::Cql(..) => Version::Cql,
         }
     }
 
@@ -141,6 +148,7 @@ impl Operations {
             Operations::Steps(all) => all.len(),
             Operations::Redis(_, all) => all.len(),
             Operations::Postgres(_, all) => all.len(),
+            Operations::Cql(_, all) => all.len(),
         }
     }
 
@@ -177,6 +185,21 @@ impl Operations {
                     );
                 }
                 all.push(transaction);
+            }
+            (Operations::Cql(known, all), Rendered::Cql(account, statement)) => {
+                if known.get_or_insert_with(|| account.clone()) != &account {
+                    bail!(
+                        "all requests of a run go over the same connections, and this one asks for another user or keyspace: put \
+                         it into a run of its own"
+                    );
+                }
+                if all.len() == cql::STREAMS_MAX as usize {
+                    bail!(
+                        "a run has at most {} statements of CQL: they are prepared at once",
+                        cql::STREAMS_MAX
+                    );
+                }
+                all.push(statement);
             }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),

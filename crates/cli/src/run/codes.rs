@@ -43,6 +43,7 @@ fn names(speaks: Speaks) -> Option<&'static str> {
         Speaks::Grpc => Some("grpc"),
         Speaks::Redis => Some("redis"),
         Speaks::Postgres => Some("postgres"),
+        Speaks::Cql => Some("cql"),
     }
 }
 
@@ -52,6 +53,7 @@ fn instead(speaks: Speaks, prefix: &str) -> String {
         Speaks::WebSocket => ("of the upgrade is a number", ["101", "503"]),
         Speaks::Grpc => ("of a call has a name", ["OK", "UNAVAILABLE"]),
         Speaks::Postgres => ("of a transaction has a name", ["done", "deadlock_detected"]),
+        Speaks::Cql => ("of a statement of CQL has a name", ["rows", "overloaded"]),
         Speaks::Redis => ("of a reply is ok, nil or the first word of its error", ["nil", "LOADING"]),
     };
     let [first, second] = examples.map(|example| format!("{prefix}{example}"));

@@ -93,7 +93,9 @@ impl Showing {
         let sent = Walk::filled(&self.job, MASK.as_bytes()).composed(&self.job, arrival);
         let sent = sent.map(|bytes| match self.other {
             Some(Version::WebSocket) => shown::message(Length::Begun, &bytes, &mut known),
-            Some(Version::Redis | Version::Postgres) => shown::command(Length::Begun, &bytes, &known),
+            Some(Version::Redis | Version::Postgres | Version::Cql) => {
+                shown::command(Length::Begun, &bytes, &known)
+            }
             _ => shown::request(Length::Begun, &bytes, &Made::of(&self.job, arrival.operation), &mut known),
         });
         let mut notes = Vec::new();

@@ -3,13 +3,14 @@
 use crate::args::redis::RespArg;
 use crate::args::target::TargetArgs;
 use crate::args::web_socket::{MatchArg, MessageType, WebSocketArgs};
+use crate::request::account::CqlAccount;
 use crate::request::login::Login;
 use crate::request::version::Operations;
 use crate::secrets;
 use std::sync::Arc;
 use std::time::Duration;
 use unblink_artifact::codes::NamedCodes;
-use unblink_artifact::document::{self, PostgresPlan, RedisPlan, WebSocketPlan};
+use unblink_artifact::document::{self, CqlPlan, PostgresPlan, RedisPlan, WebSocketPlan};
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
@@ -21,6 +22,7 @@ use unblink_engine::run::{Running, Starting};
 use unblink_engine::target::Target;
 use unblink_engine::walk::Walk;
 use unblink_wire::Limits;
+use unblink_wire::cql::{self, Cql, Statement};
 use unblink_wire::grpc::Grpc;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
@@ -51,6 +53,7 @@ pub(crate) enum AnyJob {
     Steps(Job<Steps>),
     Redis(Job<Redis>),
     Postgres(Job<Postgres>),
+    Cql(Job<Cql>),
 }
 
 /// The same expression of a job, whatever its version.
@@ -64,6 +67,7 @@ macro_rules! of_any {
             AnyJob::Steps($job) => $what,
             AnyJob::Redis($job) => $what,
             AnyJob::Postgres($job) => $what,
+            AnyJob::Cql($job) => $what,
         }
     };
 }
@@ -118,6 +122,14 @@ impl AnyJob {
                     args,
                 ))
             }
+            Operations::Cql(account, mut statements) => {
+                let CqlAccount { user, keyspace } = account.expect("a run has a request");
+                // It may come back in an answer that is shown.
+                user.iter().for_each(|user| secrets::note_variable(&user.password));
+                let session = Arc::new(cql::Session::new(user, keyspace, &mut statements));
+                let streams = args.streams.unwrap_or(cql::STREAMS);
+                AnyJob::Cql(job(whole, statements, cql::Settings { session, limits, streams }, args))
+            }
         }
     }
 
@@ -134,7 +146,8 @@ impl AnyJob {
             | AnyJob::WebSocket(_)
             | AnyJob::Steps(_)
             | AnyJob::Redis(_)
-            | AnyJob::Postgres(_) => None,
+            | AnyJob::Postgres(_)
+            | AnyJob::Cql(_) => None,
         }
     }
 
@@ -155,6 +168,7 @@ impl AnyJob {
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
             AnyJob::Redis(_) => document::Protocol::Redis,
             AnyJob::Postgres(_) => document::Protocol::Postgres,
+            AnyJob::Cql(_) => document::Protocol::Cql,
         }
     }
 
@@ -183,6 +197,7 @@ impl AnyJob {
             AnyJob::Steps(_) => Steps::VIOLATIONS,
             AnyJob::Redis(_) => Redis::VIOLATIONS,
             AnyJob::Postgres(_) => Postgres::VIOLATIONS,
+            AnyJob::Cql(_) => Cql::VIOLATIONS,
         }
     }
 
@@ -196,6 +211,7 @@ impl AnyJob {
             AnyJob::Steps(_) => codes_of::<Steps>(),
             AnyJob::Redis(_) => codes_of::<Redis>(),
             AnyJob::Postgres(_) => codes_of::<Postgres>(),
+            AnyJob::Cql(_) => codes_of::<Cql>(),
         };
         let Codes::Named { protocol, names } = codes else { return None };
         let names = names.iter().copied().map(String::from).collect();
@@ -209,7 +225,8 @@ impl AnyJob {
             | AnyJob::WebSocket(_)
             | AnyJob::Steps(_)
             | AnyJob::Redis(_)
-            | AnyJob::Postgres(_) => None,
+            | AnyJob::Postgres(_)
+            | AnyJob::Cql(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
             AnyJob::Grpc(job) => Some(job.settings.streams),
         }
@@ -237,6 +254,20 @@ impl AnyJob {
     pub(super) fn postgres(&self) -> Option<PostgresPlan> {
         let AnyJob::Postgres(job) = self else { return None };
         Some(PostgresPlan { depth: job.settings.depth })
+    }
+
+    /// How statements of CQL go, if they do.
+    pub(super) fn cql(&self) -> Option<CqlPlan> {
+        let AnyJob::Cql(job) = self else { return None };
+        let options = || job.operations.iter().map(Statement::options);
+        Some(CqlPlan {
+            streams: job.settings.streams,
+            consistency: each_once(options().map(|one| one.consistency.to_string())),
+            serial_consistency: each_once(
+                options().filter_map(|one| Some(one.serial_consistency?.to_string())),
+            ),
+            page_size: each_once(options().filter_map(|one| one.page_size)),
+        })
     }
 
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
@@ -286,6 +317,16 @@ fn user_of_environment() -> Option<User> {
     Some(User { name: None, password })
 }
 
+/// What comes several times, once.
+fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut known, one| {
+        if !known.contains(&one) {
+            known.push(one);
+        }
+        known
+    })
+}
+
 fn codes_of<P: Protocol>() -> (Codes, u16) {
     (P::CODES, P::SUCCESSES)
 }
@@ -313,9 +354,10 @@ mod tests {
         };
         let of_redis = Redis::VIOLATIONS.len() + names(Redis::CODES);
         let of_postgres = Postgres::VIOLATIONS.len() + names(Postgres::CODES);
+        let of_cql = Cql::VIOLATIONS.len() + names(Cql::CODES);
         let of_http = [Http1::VIOLATIONS.len(), Http2::VIOLATIONS.len()];
         let of_ws = [Ws::VIOLATIONS.len(), Steps::VIOLATIONS.len()];
-        for kinds in of_http.into_iter().chain(of_ws).chain([of_redis, of_postgres]) {
+        for kinds in of_http.into_iter().chain(of_ws).chain([of_redis, of_postgres, of_cql]) {
             let last = FailureKind::protocol(kinds - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }

@@ -5,6 +5,7 @@ mod asking;
 mod by_default;
 mod codes;
 mod conditions;
+mod cql;
 mod cross_check;
 pub(crate) mod events;
 mod failures;

@@ -9,7 +9,7 @@ use super::setup;
 use super::share as of_share;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{codes, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
+use super::{codes, cql, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -69,6 +69,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_web_socket(args)?;
     grpc::check(args)?;
+    cql::check(args)?;
     redis::check(args)?;
     postgres::check(args)?;
     codes::check(args)?;
@@ -119,6 +120,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.web_socket = job.web_socket(&args.target.web_socket);
         connections.redis = job.redis();
         connections.postgres = job.postgres();
+        connections.cql = job.cql();
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
@@ -170,6 +172,7 @@ pub(crate) struct Planned {
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_web_socket(args)?;
     grpc::check(args)?;
+    cql::check(args)?;
     redis::check(args)?;
     postgres::check(args)?;
     codes::check(args)?;

@@ -21,7 +21,8 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     }
     let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
     let is_postgres = args.requests.iter().any(|request| request.url.origin.is_postgres());
-    if !is_redis && !is_ws && !is_postgres && args.target.web_socket.depth.is_some() {
+    let is_ordered = is_redis || is_ws || is_postgres;
+    if !is_ordered && args.target.web_socket.depth.is_some() {
         refuse!(
             ["depth"],
             "--depth is for WebSockets and databases: write ws://, wss://, redis://, rediss:// or postgres://"

@@ -67,7 +67,8 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
         | AnyJob::WebSocket(_)
         | AnyJob::Steps(_)
         | AnyJob::Redis(_)
-        | AnyJob::Postgres(_) => {
+        | AnyJob::Postgres(_)
+        | AnyJob::Cql(_) => {
             refuse!(["url"], "[[setup]] asks in HTTP alone")
         }
     };

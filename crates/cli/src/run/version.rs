@@ -43,7 +43,7 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(R
         if !args.target.as_text && requests.origins.iter().any(|origin| origin.speaks != Speaks::Http) {
             refuse!(
                 ["targets"],
-                "a file of targets can't ask over WebSockets or gRPC, nor ask Redis or PostgreSQL: list what it asks in a plan"
+                "a file of targets can't ask over WebSockets or gRPC, nor ask Redis, PostgreSQL or Cassandra: list what it asks in a plan"
             );
         }
         ways(args, version, &requests.origins, limits, &guard).map_err(|error| at_sign(error, requests))

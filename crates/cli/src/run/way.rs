@@ -68,7 +68,11 @@ pub(super) fn ways(
     let options = args.target.tls().options();
     if options != TlsOptions::default() && origins.iter().all(|origin| !origin.tls) {
         let origins = in_words(origins);
-        let rather = if version == Version::Postgres { "write sslmode=verify-full" } else { "use https" };
+        let rather = match version {
+            Version::Postgres => "write sslmode=verify-full",
+            Version::Cql => "write cqls://",
+            _ => "use https",
+        };
         refuse!(
             ["insecure", "cacert", "cert", "key"],
             "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or {rather}"

@@ -26,8 +26,13 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
         }
         _ => {}
     }
-    if let Protocol::Redis | Protocol::Postgres = protocol {
-        let whom = if protocol == Protocol::Redis { "Redis" } else { "PostgreSQL" };
+    let whom = match protocol {
+        Protocol::Redis => Some("Redis"),
+        Protocol::Postgres => Some("PostgreSQL"),
+        Protocol::Cql => Some("Cassandra"),
+        _ => None,
+    };
+    if let Some(whom) = whom {
         bail!("this run went to {whom}, which a command of curl can't do: leave --curl out");
     }
     let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");

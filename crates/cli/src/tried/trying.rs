@@ -16,7 +16,7 @@ use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run
 use unblink_engine::setup::Setup;
 use unblink_engine::walk::Walk;
 use unblink_wire::http1::Http1;
-use unblink_wire::{postgres, redis};
+use unblink_wire::{cql, postgres, redis};
 use unblink_workload::answer::Captured;
 use unblink_workload::{Composition, Values};
 
@@ -219,10 +219,10 @@ impl Trying<'_> {
         }
     }
 
-    /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL and a message of a WebSocket are the body.
+    /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL or CQL and a message of a WebSocket are the body.
     fn shown_request(&mut self, as_text: &[u8], made: &Made) -> TriedMessage {
         match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
-            Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres) => {
+            Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres | Scheme::Cql | Scheme::Cqls) => {
                 shown::command(Length::Whole, as_text, &self.known)
             }
             Some(Scheme::Ws | Scheme::Wss) => shown::message(Length::Whole, as_text, &mut self.known),
@@ -269,6 +269,7 @@ impl Trying<'_> {
             (Protocol::WebSocket, Some(_)) => &b"message"[..],
             (Protocol::Redis, Some(reply)) => redis::code_name(reply.code).as_bytes(),
             (Protocol::Postgres, Some(reply)) => postgres::code_name(reply.code).as_bytes(),
+            (Protocol::Cql, Some(reply)) => cql::code_name(reply.code).as_bytes(),
             _ => &tried.head,
         };
         // [[setup]] has a job of its own.

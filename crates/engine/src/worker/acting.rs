@@ -173,6 +173,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             }
             if let Err(closing) = conn.write_on(&self.job) {
                 self.deferred.push_back(Deferred::Closed(id, closing.kind));
+            } else if conn.is_settled() {
+                // In the next turn.
+                self.read_later(id);
             }
         }
         self.unwritten.clear();

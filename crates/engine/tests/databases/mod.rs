@@ -1,6 +1,8 @@
-//! Commands of Redis and transactions of PostgreSQL, each arrival two of them in turn, and servers that answer them.
+//! Commands of Redis and transactions of PostgreSQL, each arrival two of them in turn, statements of CQL, and servers that answer
+//! them.
 
 use super::job_of;
+use super::together::FirstTogether;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -8,9 +10,13 @@ use unblink_core::dispatch::Pool;
 use unblink_core::plan::LoadSpec;
 use unblink_engine::job::Job;
 use unblink_wire::Limits;
+use unblink_wire::blank::place;
+use unblink_wire::cql::{self, Cql, Options, Statement};
 use unblink_wire::postgres::{self, Postgres, Session, Transaction, User};
 use unblink_wire::redis::{self, Command, Greeting, Redis};
 use unblink_workload::answer::Expect;
+use unblink_workload::template::Holes;
+use unblink_workload::{Composition, Context, Lets, Values};
 
 /// Answers what comes first with the first of these, and so on; all that follows with the last one.
 fn responder(answers: &'static [&'static [u8]]) -> SocketAddr {
@@ -62,4 +68,51 @@ pub(crate) fn job_in_transactions(load: LoadSpec) -> Job<Postgres> {
     let settings = postgres::Settings { session, limits: Limits::default(), depth: 1 };
     let job = job_of(address, load, Pool::Fixed { n: 1 }, &[], transactions, settings);
     Job { expects: Expect::default().into(), ..job }
+}
+
+/// Prepares every statement, with a value of bigint and a column of text, and answers it with a row.
+fn responder_in_frames() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.set_nodelay(true).expect("an option");
+        let (mut header, mut first) = ([0; 9], FirstTogether::default());
+        while stream.read_exact(&mut header).is_ok() {
+            let [_, _, s, t, opcode, length @ ..] = header;
+            let mut body = vec![0; u32::from_be_bytes(length) as usize];
+            stream.read_exact(&mut body).expect("a frame");
+            let prepared = b"\0\0\0\x04\0\x02id\0\0\0\x01\0\0\0\x01\0\0\0\0\0\x01k\0\x01t\0\x01a\0\x02\0\0\0\x01\0\0\0\x01\0\x01k\0\x01t\0\x01b\0\x0d";
+            let (kind, answer) = match opcode {
+                0x01 => (0x02, &b""[..]),
+                0x09 => (0x08, &prepared[..]),
+                _ => (0x08, &b"\0\0\0\x02\0\0\0\x04\0\0\0\x01\0\0\0\x01\0\0\0\x05hello"[..]),
+            };
+            let length = (answer.len() as u32).to_be_bytes();
+            let frame = [&[0x84, 0, s, t, kind][..], &length, answer].concat();
+            let written =
+                if opcode == 0x0a { first.answer(&mut stream, &frame) } else { stream.write_all(&frame) };
+            if written.is_err() {
+                return;
+            }
+        }
+    });
+    address
+}
+
+/// Statements of CQL whose value differs from one arrival to the next.
+pub(crate) fn job_in_statements(load: LoadSpec) -> Job<Cql> {
+    let lets = Lets::default();
+    let mut holes = Holes::new(&lets, 0);
+    let text = holes.read("SELECT b FROM t WHERE a = {{index}}", Context::Body, place).expect("a template");
+    let composition = Some(Composition::new(holes.into_holes()));
+    let mut statements = vec![Statement::new(&text, true, Options::default()).expect("a statement"); 2];
+    let session = Arc::new(cql::Session::new(None, None, &mut statements));
+    let settings = cql::Settings { session, limits: Limits::default(), streams: 100 };
+    let job =
+        job_of(responder_in_frames(), load, Pool::Fixed { n: 1 }, &["regex ^hello\n$"], statements, settings);
+    let values = Values::new(lets, vec![composition; 2], &[], &job.plan, 7).expect("values");
+    let mut expect = job.expects.of(0).clone();
+    expect.statuses = Vec::new();
+    Job { expects: expect.into(), values: Some(values), ..job }
 }

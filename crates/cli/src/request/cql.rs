@@ -1,0 +1,228 @@
+//! A statement of CQL.
+
+use super::Request;
+use super::account::CqlAccount;
+use super::cql_fields::CqlArgs;
+use super::redis::text_of;
+use super::template::{BodyForm, Filled};
+use super::url::Url;
+use super::version::Rendered;
+use crate::aside::Aside;
+use crate::errors::{refuse, refused};
+use crate::secrets;
+use anyhow::{Context, Result, bail};
+use unblink_wire::cql::{Consistency, Options, Statement, User, shown};
+use unblink_workload::answer::Condition;
+
+/// What stands in the place of a method in a document.
+pub(super) const METHOD: &str = "CQL";
+
+/// Characters of a statement that a report calls it by.
+const NAME_MAX: usize = 60;
+
+/// What a request says of CQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CqlParts {
+    /// The body is a statement, which only a server of CQL takes.
+    pub is_statement: bool,
+    consistency: Option<Consistency>,
+    serial_consistency: Option<Consistency>,
+    page_size: Option<u32>,
+}
+
+impl CqlParts {
+    pub(super) fn of(args: &CqlArgs) -> CqlParts {
+        CqlParts {
+            is_statement: args.cql.is_some(),
+            consistency: args.consistency,
+            serial_consistency: args.serial_consistency,
+            page_size: args.page_size,
+        }
+    }
+
+    /// Takes from `all` what it does not say itself of how it is executed.
+    pub(super) fn fill(&mut self, all: &CqlParts) {
+        self.consistency = self.consistency.or(all.consistency);
+        self.serial_consistency = self.serial_consistency.or(all.serial_consistency);
+        self.page_size = self.page_size.or(all.page_size);
+    }
+
+    /// Refuses what is said of CQL where something else is spoken.
+    pub(super) fn refuse_elsewhere(&self) -> Result<()> {
+        if self.is_statement {
+            refuse!(["cql"], "--cql is for Cassandra: write cql:// or cqls://, or send it as --body");
+        }
+        let given = [
+            ("consistency", self.consistency.is_some()),
+            ("serial-consistency", self.serial_consistency.is_some()),
+            ("page-size", self.page_size.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            refuse!([flag], "--{flag} is for statements of CQL: write cql:// or cqls://, or leave it out");
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            consistency: self.consistency.unwrap_or(Consistency::LOCAL_ONE),
+            serial_consistency: self.serial_consistency,
+            page_size: self.page_size,
+        }
+    }
+}
+
+/// The statement as the report calls it: without its literals, which may be secrets.
+pub(super) fn name_of(request: &Request) -> String {
+    let whole = shown(text_of(request));
+    match whole.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
+    }
+}
+
+/// The same whole, with the numbers of its places.
+pub(super) fn numbered(request: &Request) -> Result<String> {
+    Ok(shown(&Aside::of(text_of(request))?.text))
+}
+
+/// It changes nothing, so that it may be sent twice.
+pub(super) fn is_reading(request: &Request) -> bool {
+    // What is no statement is told of when it is rendered.
+    let Ok(aside) = Aside::of(text_of(request)) else { return false };
+    Statement::new(&aside.text, true, Options::default()).is_ok_and(|statement| statement.is_reading())
+}
+
+/// The statement of `request`, whose text is `filled` with its places numbered, and how its connections begin.
+pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered> {
+    let (url, parts) = (&request.url, &request.parts);
+    if !url.origin.is_cql() {
+        bail!(
+            "a run speaks one protocol, and other requests of this run go to Cassandra: put it into a run of its own"
+        );
+    }
+    if parts.method.is_some() {
+        refuse!(["method"], "CQL has no methods: write the statement as --cql 'SELECT …', and leave -X out");
+    }
+    if !parts.headers.is_empty() {
+        refuse!(["header"], "CQL has no headers: leave them out");
+    }
+    if parts.body_form != BodyForm::Plain || (parts.body.is_some() && !parts.cql.is_statement) {
+        refuse!(
+            ["json", "form", "body", "body-file", "message", "command", "sql"],
+            "Cassandra takes statements of CQL: write --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
+        );
+    }
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    if text.is_empty() {
+        refuse!(
+            ["url"],
+            "nothing is said of what to do: give --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
+        );
+    }
+    let statement = Statement::new(text, filled.composition.is_some(), parts.cql.options());
+    let statement =
+        statement.map_err(|error| refused(&["cql"], format!("the statement can't be sent: {error}")))?;
+    if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
+        refuse!(["expect"], "--expect '{one}': an answer of CQL has no headers");
+    }
+    Ok(Rendered::Cql(account(url)?, statement))
+}
+
+/// What the URL says: `cql://USER:PASSWORD@HOST/KEYSPACE`. A password that it leaves out stands in the environment.
+fn account(url: &Url) -> Result<CqlAccount> {
+    let decoded =
+        |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is no UTF-8");
+    if url.target.contains('?') {
+        refuse!(["url"], "a URL of CQL has no parameters: leave out what stands behind ?");
+    }
+    let keyspace = match url.target.trim_start_matches('/') {
+        "" => None,
+        path if path.contains('/') => {
+            refuse!(["url"], "behind the host stands the name of a keyspace, such as cql://HOST/shop")
+        }
+        path => Some(decoded(path)?),
+    };
+    let user = match &url.userinfo {
+        None => None,
+        Some(userinfo) => {
+            let (name, password) = match userinfo.split_once(':') {
+                Some((name, password)) => (name, Some(decoded(password)?)),
+                None => (userinfo.as_str(), std::env::var("CQL_PASSWORD").ok()),
+            };
+            let Some(password) = password else {
+                refuse!(
+                    ["url"],
+                    "the URL says a user and no password: write cql://USER:PASSWORD@HOST, or set CQL_PASSWORD"
+                )
+            };
+            Some(User { name: decoded(name)?, password })
+        }
+    };
+    let texts = user.iter().flat_map(|user| [&user.name, &user.password]);
+    if texts.into_iter().any(|text| text.contains('\0')) {
+        refuse!(["url"], "the URL has a byte 0 (%00) in its user or password: leave it out");
+    }
+    Ok(CqlAccount { user, keyspace })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::version::Version;
+
+    fn request(url: &str, cql: &str) -> Request {
+        let mut request = Request::new(None, url).unwrap();
+        request.parts.body = Some(cql.as_bytes().into());
+        request.parts.cql.is_statement = true;
+        request
+    }
+
+    #[test]
+    fn the_url_says_who_asks_and_where() {
+        let account = |url: &str| match request(url, "SELECT 1").render(Version::Cql).unwrap().0 {
+            Rendered::Cql(account, _) => account,
+            other => panic!("{other:?}"),
+        };
+        let all = account("cql://me:s3c%40ret@h/shop");
+        let user = all.user.clone().unwrap();
+        assert_eq!((user.name.as_str(), user.password.as_str()), ("me", "s3c@ret"));
+        assert_eq!(all.keyspace.as_deref(), Some("shop"));
+        assert!(!format!("{all:?}").contains("s3c"));
+        assert_eq!(account("cqls://h"), CqlAccount { user: None, keyspace: None });
+        let origin = request("cql://h", "SELECT 1").url.origin;
+        assert_eq!((origin.port, origin.tls, request("cqls://h", "").url.origin.tls), (9042, false, true));
+    }
+
+    #[test]
+    fn what_can_not_be_sent_is_refused_with_its_reason() {
+        for (url, cql, part) in [
+            ("cql://h/a/b", "SELECT 1", "name of a keyspace"),
+            ("cql://h/a?x=1", "SELECT 1", "no parameters"),
+            ("cql://me:a%00@h/a", "SELECT 1", "byte 0"),
+            ("cql://h/a", "", "nothing is said"),
+            ("cql://h/a", "USE b", "cql://HOST/shop"),
+            ("cql://h/a", "SELECT x{{index}}", "beside a word"),
+            ("http://h", "SELECT 1", "run of its own"),
+        ] {
+            let error = format!("{:#}", request(url, cql).render(Version::Cql).unwrap_err());
+            assert!(error.contains(part), "{url} {cql}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_statement_is_called_by_its_words_without_literals() {
+        let target =
+            request("cql://me:s3cret@h/a", "SELECT *\n FROM t WHERE a='s3cret' AND id = {{index}}").target();
+        assert_eq!(target.name, "SELECT * FROM t WHERE a='***' AND id = {{index}}");
+        assert_eq!((target.method.as_str(), target.url.contains("s3cret")), ("CQL", false));
+    }
+
+    #[test]
+    fn what_is_said_for_all_holds_where_a_request_says_nothing() {
+        let quorum = Consistency::read("quorum");
+        let mut own = CqlParts { page_size: Some(7), ..CqlParts::default() };
+        own.fill(&CqlParts { consistency: quorum, page_size: Some(9), ..CqlParts::default() });
+        assert_eq!((own.options().consistency, own.options().page_size), (quorum.unwrap(), Some(7)));
+    }
+}

@@ -1,0 +1,166 @@
+//! Statements in a real Cassandra, which `make test-cassandra` starts: `UNBLINK_CASSANDRA` says where it listens. Without one, nothing is
+//! looked at here.
+
+mod support;
+
+use support::{Place, Run, Said};
+
+/// Where it listens, as in a URL.
+#[allow(clippy::print_stderr)] // Nobody is to take its silence for a test.
+fn address() -> Option<String> {
+    let address = std::env::var("UNBLINK_CASSANDRA").ok();
+    if address.is_none() {
+        eprintln!("there is no Cassandra (UNBLINK_CASSANDRA): make test-cassandra starts one");
+    }
+    address
+}
+
+struct Keyspace {
+    address: String,
+    name: &'static str,
+}
+
+impl Keyspace {
+    /// A new one, with these tables.
+    fn new(name: &'static str, tables: &[&str]) -> Option<Keyspace> {
+        let keyspace = Keyspace { address: address()?, name };
+        let bare = format!("cql://{}", keyspace.address);
+        for statement in [
+            format!("DROP KEYSPACE IF EXISTS {name}"),
+            format!(
+                "CREATE KEYSPACE {name} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
+            ),
+        ] {
+            once(&bare, &statement);
+        }
+        tables.iter().for_each(|table| once(&keyspace.url(), table));
+        Some(keyspace)
+    }
+
+    fn url(&self) -> String {
+        format!("cql://{}/{}", self.address, self.name)
+    }
+
+    fn run(&self, more: &[&str]) -> Run {
+        let run = Place::new().measure(&[&[self.url().as_str(), "-R", "400", "-c", "2"], more].concat());
+        run.assert_accounts();
+        run
+    }
+
+    fn said(&self, more: &[&str]) -> Said {
+        Place::new().call(&[&["run", self.url().as_str(), "-R", "10", "-n", "1"], more].concat())
+    }
+}
+
+/// Does it once.
+fn once(url: &str, statement: &str) {
+    let args = [url, "--no-preflight", "-R", "1", "-n", "1", "--cql", statement];
+    Place::new().measure(&args).assert_all("ok");
+}
+
+const TABLE: &str = "CREATE TABLE item (id bigint PRIMARY KEY, name text, n int)";
+const WRITE: &str = "INSERT INTO item (id, name, n) VALUES ({{index}}, 'it''s {{index}}', 7)";
+
+#[test]
+fn what_is_written_is_read_and_conditions_are_told_apart() {
+    let Some(keyspace) = Keyspace::new("unblink_values", &[TABLE]) else { return };
+    let write = keyspace.run(&["-n", "200", "--cql", WRITE, "--no-preflight", "--consistency", "quorum"]);
+    write.assert_all("ok");
+    assert_eq!(write.count("/codes/void"), 200);
+    let read = ["--cql", "SELECT id, name, n FROM item WHERE id = {{id}}", "--let", "id=uniform(0, 199)"];
+    let expect = ["--expect", "regex ^([0-9]+)\\tit's [0-9]+\\t7\\n$", "--expect", "status=rows"];
+    keyspace.run(&[&["-n", "200"], &read[..], &expect].concat()).assert_all("ok");
+    let all = "SELECT count(*) FROM item";
+    keyspace.run(&["-n", "4", "--cql", all, "--expect", "regex ^200\\n$"]).assert_all("ok");
+    let gone = ["-n", "20", "--cql", "SELECT id FROM item WHERE id = 1000"];
+    assert_eq!(keyspace.run(&gone).count("/codes/no_rows"), 20);
+    let new = "INSERT INTO item (id, name) VALUES ({{id}}, 'new') IF NOT EXISTS";
+    let condition = ["-n", "40", "--cql", new, "--let", "id=uniform(0, 399)", "--no-preflight"];
+    let run = keyspace.run(&[&condition[..], &["--serial-consistency", "local_serial"]].concat());
+    run.assert_all("ok");
+    assert_eq!(run.count("/codes/rows") + run.count("/codes/not_applied"), 40);
+    let batch = "BEGIN BATCH UPDATE item SET n = {{index}} WHERE id = 1; UPDATE item SET n = {{index}} WHERE id = 2; APPLY BATCH";
+    keyspace.run(&["-n", "20", "--cql", batch]).assert_all("ok");
+    let pages = ["-n", "4", "--cql", "SELECT id FROM item", "--page-size", "10"];
+    keyspace.run(&[&pages[..], &["--expect", "regex ^([0-9]+\\n){10}$"]].concat()).assert_all("ok");
+}
+
+#[test]
+fn every_type_that_can_be_bound_comes_back_as_it_was() {
+    let table = "CREATE TABLE kinds (k bigint PRIMARY KEY, a ascii, b blob, c boolean, d double, e float, f int, g timestamp, h uuid, \
+                 i varint, j timeuuid, l inet, m date, o smallint, p tinyint, q decimal, r time, s set<int>)";
+    let Some(keyspace) = Keyspace::new("unblink_types", &[table]) else { return };
+    for (column, value) in [
+        ("a", "plain"),
+        ("b", "0x00ff"),
+        ("c", "true"),
+        ("d", "1.5"),
+        ("e", "0.1"),
+        ("f", "-7"),
+        ("g", "2017-07-14T02:40:00.123Z"),
+        ("h", "123e4567-e89b-42d3-a456-426614174000"),
+        ("i", "-170141183460469231731687303715884105728"),
+        ("j", "123e4567-e89b-12d3-a456-426614174000"),
+        ("l", "2001:db8::7"),
+        ("m", "2017-07-14"),
+        ("o", "-32768"),
+        ("p", "127"),
+    ] {
+        let given = format!("v=[{value:?}]");
+        let write = format!("INSERT INTO kinds (k, {column}) VALUES (1, {{{{v}}}})");
+        keyspace.run(&["-n", "4", "--let", &given, "--cql", &write]).assert_all("ok");
+        let read = format!("SELECT {column} FROM kinds WHERE k = 1");
+        let expect = format!("contains={value}");
+        keyspace.run(&["-n", "4", "--cql", &read, "--expect", &expect]).assert_all("ok");
+    }
+    once(&keyspace.url(), "INSERT INTO kinds (k, q, r, s) VALUES (2, -12.340, '12:34:56.7', {1, 2})");
+    let read = ["-n", "4", "--cql", "SELECT q, r, s FROM kinds WHERE k = 2", "--expect"];
+    let told = "regex ^-12.340\\t12:34:56.700000000\\t0x000000020000000400000001000000040000000[2]\\n$";
+    keyspace.run(&[&read[..], &[told]].concat()).assert_all("ok");
+    let unfit = ["-n", "4", "--cql", "SELECT k FROM kinds WHERE k = '{{uuid}}'", "--no-preflight"];
+    keyspace.run(&unfit).assert_all_failed("cql_value_unfit");
+}
+
+#[test]
+fn errors_are_failures_by_their_code() {
+    let Some(keyspace) = Keyspace::new("unblink_errors", &[TABLE]) else { return };
+    for (statement, more, kind) in [
+        // There is one node, and so no second replica.
+        ("SELECT id FROM item WHERE id = 1", &["--consistency", "three"][..], "cql_unavailable"),
+        ("INSERT INTO item (id, n) VALUES (1, 2)", &["--consistency", "three"], "cql_unavailable"),
+        ("SELECT id FROM item WHERE id = 1", &["--consistency", "any"], "cql_invalid"),
+    ] {
+        let args = [&["-n", "8", "--no-preflight", "--cql", statement], more].concat();
+        keyspace.run(&args).assert_all_failed(kind);
+    }
+    for (statement, parts) in [
+        ("SELECT * FROM nope", &["can't prepare a statement", "(invalid)"][..]),
+        ("SELEC", &["can't prepare a statement", "(syntax_error)"]),
+        ("SELECT id FROM item WHERE id IN {{index}}", &["can't be bound"]),
+    ] {
+        let said = keyspace.said(&["--cql", statement]);
+        let stderr = said.stderr.replace("\n    ", " ");
+        assert!(said.code() == Some(1) && parts.iter().all(|part| stderr.contains(part)), "{said:?}");
+    }
+    let nowhere = format!("cql://{}/nope", keyspace.address);
+    let said = Place::new().call(&["run", &nowhere, "-R", "10", "-n", "1", "--cql", "SELECT id FROM item"]);
+    assert!(said.code() == Some(1) && said.stderr.contains("no such keyspace"), "{said:?}");
+}
+
+/// A change of the table makes the server forget what it has prepared: each connection prepares it again.
+#[test]
+fn a_table_may_change_in_a_run() {
+    let Some(keyspace) = Keyspace::new("unblink_change", &[TABLE]) else { return };
+    let url = keyspace.url();
+    let place = Place::new();
+    let load = ["-R", "200", "-d", "6s", "-c", "2", "--no-preflight", "--cql", WRITE];
+    let started = support::Started::spawn(
+        &mut place.command(&[&["run", &url, "--json", "-o", "out"], &load[..]].concat()),
+    );
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    once(&url, "ALTER TABLE item ADD more text");
+    let run = started.wait().run();
+    run.assert_all("ok");
+    let all = ["-n", "1", "--cql", "SELECT count(*) FROM item", "--expect", "regex ^1200\\n$"];
+    keyspace.run(&all).assert_all("ok");
+}
