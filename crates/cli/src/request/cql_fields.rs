@@ -32,18 +32,17 @@ pub(crate) struct CqlArgs {
     pub page_size: Option<u32>,
 }
 
-fn named(names: impl Iterator<Item = &'static str>) -> impl TypedValueParser<Value = Consistency> {
-    let names: Vec<&str> = names.collect();
+fn named(names: Vec<&'static str>) -> impl TypedValueParser<Value = Consistency> {
     PossibleValuesParser::new(names).map(|name| Consistency::read(&name).expect("one of these"))
 }
 
 fn consistency() -> impl TypedValueParser<Value = Consistency> {
-    named(Consistency::NAMES.iter().copied())
+    named(Consistency::NAMES.to_vec())
 }
 
 fn serial_consistency() -> impl TypedValueParser<Value = Consistency> {
     let is_serial = |name: &&str| Consistency::read(name).is_some_and(Consistency::is_serial);
-    named(Consistency::NAMES.iter().copied().filter(is_serial))
+    named(Consistency::NAMES.iter().copied().filter(is_serial).collect())
 }
 
 fn page_size(text: &str) -> Result<u32, String> {
