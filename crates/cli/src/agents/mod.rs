@@ -54,12 +54,13 @@ pub(crate) fn check_alone(args: &RunArgs) -> Result<()> {
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let Some(agents) = args.agents.agents else { bail!("--agents is not given") };
     run::check_shared(args, "agents")?;
-    let planned = run::planned(args)?;
-    run::check_shared_values("agents", planned.values.as_ref())?;
     let (count, is_local) = match agents {
         Agents::Local(count) => (count, true),
         Agents::Anywhere(count) => (count, false),
     };
+    let arguments = offered::arguments(is_local)?;
+    let planned = run::planned(args)?;
+    run::check_shared_values("agents", planned.values.as_ref())?;
     if is_local && (args.agents.bus.bus.is_some() || args.agents.bus.nkey.is_some()) {
         refuse!(["agents", "bus"], "--agents local:N has a bus of its own: leave --bus and --nkey out");
     }
@@ -77,7 +78,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         );
     }
     output::check_exports(&args.exports)?;
-    let arguments = offered::arguments(is_local)?;
     let (files, contents) = if is_local { Default::default() } else { offered::files()? };
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
