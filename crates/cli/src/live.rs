@@ -37,12 +37,14 @@ impl Observer for LiveLine {
     }
 }
 
+/// How long something will go on, in whole seconds.
+pub(crate) fn left(time: Nanos) -> String {
+    format!("{} left", format::moment(time.0 / SECOND_NS * SECOND_NS))
+}
+
 fn describe(run: &Snapshot, until: Option<Nanos>, width: usize) -> String {
     let left = match until {
-        Some(until) if run.at < until => {
-            let whole_seconds = (until - run.at).0 / SECOND_NS * SECOND_NS;
-            format!("{} left", format::moment(whole_seconds))
-        }
+        Some(until) if run.at < until => left(until - run.at),
         Some(_) => "draining".to_string(),
         None => format!("{} gone", format::moment(run.at.0 / SECOND_NS * SECOND_NS)),
     };

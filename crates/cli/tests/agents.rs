@@ -4,11 +4,10 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use support::Place;
 use support::bus::{Bus, server};
-use support::hostile::{Act, Hostile, answer, ok};
+use support::hostile::{Act, Hostile, answer, healthy};
 use unblink_cluster::signed::KeyPair;
 
 const SHOP: &str = r#"
@@ -32,25 +31,12 @@ url = "/orders"
 json = { n = "{{number(item)}}" }
 "#;
 
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
-
 /// A folder with all that the shop's run reads.
 fn shop() -> Place {
     let place = Place::new();
     place.file("shop.toml", SHOP);
     place.file("data/users.csv", "id\nanne\nbob\ncleo\n");
     place
-}
-
-/// What a server was asked, and how often, without the check before the run.
-fn asked(server: &Hostile) -> BTreeMap<String, u64> {
-    let mut all = BTreeMap::new();
-    for seen in server.seen() {
-        *all.entry(format!("{} {}", seen.target, String::from_utf8_lossy(&seen.body))).or_default() += 1;
-    }
-    all
 }
 
 /// Waits until a server has been asked so often.
@@ -82,7 +68,7 @@ fn four_agents_here_send_what_one_machine_sends() {
     let (other, alone) = (healthy(), shop());
     let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
     assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
-    assert!(asked(&target) == asked(&other), "the same requests");
+    assert!(target.asked() == other.asked(), "the same requests");
 
     let parts: Vec<String> =
         place.list("out.agents").iter().map(|name| format!("out.agents/{name}")).collect();
@@ -116,7 +102,7 @@ fn agents_elsewhere_fetch_what_the_run_reads() {
     }
     let (other, alone) = (healthy(), shop());
     alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
-    assert!(asked(&target) == asked(&other), "the same requests");
+    assert!(target.asked() == other.asked(), "the same requests");
     assert_eq!(away.list("."), ["one", "two"], "what was fetched is gone");
     // Their own folders say the same as what came over the bus.
     away.call(&["merge", "two", "one", "-o", "out", "--json"]).run();

@@ -3,15 +3,11 @@
 mod support;
 
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, ok};
+use support::hostile::{Act, Hostile, Seen, healthy, ok};
 use support::lab::Lab;
 use support::{Place, Run};
 
 const MS: Duration = Duration::from_millis(1);
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 /// A run without pre-flight, so that the server sees the run's own requests and no other.
 fn run(server: &Hostile, args: &[&str]) -> Run {

@@ -4,12 +4,8 @@ mod support;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::hostile::{Act, Hostile, ok};
+use support::hostile::{Hostile, healthy};
 use support::{Place, finish};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 /// Name, planned share and scheduled arrivals of each request.
 fn operations(run: &Value) -> Vec<(String, f64, u64)> {

@@ -2,12 +2,8 @@
 
 mod support;
 
-use support::hostile::{Act, Hostile, answer, ok};
+use support::hostile::{Act, Hostile, answer, healthy, ok};
 use support::{Place, finish};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 const SHOP: &str = r#"
 target = "http://127.0.0.1:9/"

@@ -6,12 +6,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, ok};
+use support::hostile::{Act, Hostile, Seen, healthy, ok};
 use support::{Place, Said};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 fn committed_schema() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../artifact/schema/unblink.run-2.schema.json");

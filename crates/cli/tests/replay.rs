@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::hostile::{Act, Hostile, answer, ok};
+use support::hostile::{Act, Hostile, answer, healthy, ok};
 use support::{Place, Run};
 
 /// What was recorded of one request.
@@ -71,10 +71,6 @@ fn replayed(server: &Hostile, requests: &[Recorded], more: &[&str]) -> Run {
     place.file("t.trace", trace(requests));
     let url = server.url();
     place.measure(&[&[url.as_str(), "--replay", "t.trace", "--no-preflight"], more].concat())
-}
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
 }
 
 #[test]

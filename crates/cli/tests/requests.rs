@@ -4,12 +4,8 @@ mod support;
 
 use serde_json::json;
 use std::collections::BTreeMap;
-use support::hostile::{Act, Hostile, Seen, answer, ok};
+use support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
 use support::{Place, finish};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 #[test]
 fn targets_in_turn() {

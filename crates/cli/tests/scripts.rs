@@ -5,11 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::Path;
 use support::Place;
-use support::hostile::{Act, Hostile, answer, ok};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
+use support::hostile::{Act, Hostile, answer, healthy, ok};
 
 /// A run with this script, before the load of which nobody asks.
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -3,9 +3,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
-use support::hostile::{Act, Hostile, answer, ok};
+use support::hostile::{Act, Hostile, answer, healthy, ok};
 use support::{Place, Started, finish};
 
 /// Enough for a binary that is not optimised to be ready on a busy machine.
@@ -34,19 +33,6 @@ json = { n = "{{number(item)}}" }
 fn start_at() -> String {
     let at = jiff::Timestamp::try_from(SystemTime::now() + AHEAD).expect("a time");
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
-}
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
-
-/// What a server was asked, and how often.
-fn asked(server: &Hostile) -> BTreeMap<String, u64> {
-    let mut all = BTreeMap::new();
-    for seen in server.seen() {
-        *all.entry(format!("{} {}", seen.target, String::from_utf8_lossy(&seen.body))).or_default() += 1;
-    }
-    all
 }
 
 /// One process for each of `shares`, which writes into the folder of its place in the list.
@@ -87,7 +73,7 @@ fn three_machines_send_what_one_sends() {
     alone.file("shop.toml", SHOP);
     let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
     assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
-    assert!(asked(&server) == asked(&other), "the same requests");
+    assert!(server.asked() == other.asked(), "the same requests");
     for operation in 0..2 {
         let scheduled = format!("/operations/{operation}/arrivals/scheduled");
         assert_eq!(merged.at(&scheduled), whole.at(&scheduled));

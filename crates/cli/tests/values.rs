@@ -4,12 +4,8 @@ mod support;
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use support::hostile::{Act, Hostile, answer, ok};
+use support::hostile::{Act, Hostile, answer, healthy, ok};
 use support::{Place, finish};
-
-fn healthy() -> Hostile {
-    Hostile::start(|_| Act::Answer(ok()))
-}
 
 const USERS: &str = "id,word\n1,a b\n2,\"c&d\"\n3,\"say \"\"hi\"\"\"\n";
 

@@ -83,6 +83,8 @@ pub enum Action {
     StopLoad {
         /// When; it may have passed.
         at: Time,
+        /// Nobody said so: the lease is over.
+        by_lease: bool,
         /// For people.
         why: String,
     },
@@ -218,14 +220,16 @@ impl Agent {
             }
             (Order::Stop { at, why }, State::Going { reading, .. }) => {
                 let at = reading.own(at);
-                self.stop(at, why, out);
+                self.stop(at, false, why, out);
             }
             (Order::Stop { at, why }, State::Running(progress)) => {
                 let at = progress.reading.own(at);
-                self.stop(at, why, out);
+                self.stop(at, false, why, out);
             }
             // Its record remains wanted.
-            (Order::Leave { why }, State::Going { .. } | State::Running(_)) => self.stop(now, why, out),
+            (Order::Leave { why }, State::Going { .. } | State::Running(_)) => {
+                self.stop(now, false, why, out)
+            }
             (Order::Leave { why }, _) => self.leave(Left::Because(why), out),
             (Order::Done, State::Ended(_)) => self.leave(Left::Done, out),
             _ => {}
@@ -309,12 +313,14 @@ impl Agent {
             out.push(Action::Say(FromAgent::TimeAsk { run, asked_at: now }));
         }
         if matches!(self.state, State::Going { .. } | State::Running(_)) && now >= self.lease_until {
-            let (at, why) = (self.lease_until, "the coordinator has gone silent for 5 s".to_string());
-            self.stop(at, why, out);
+            self.stop(self.lease_until, true, "the coordinator has gone silent for 5 s".into(), out);
         }
         let patience = match self.state {
-            State::Fetching { .. } | State::Preparing | State::Comparing => Some(SILENCE),
-            State::Refused(_) | State::Armed(_) => Some(SILENCE),
+            State::Fetching { .. }
+            | State::Preparing
+            | State::Comparing
+            | State::Refused(_)
+            | State::Armed(_) => Some(SILENCE),
             State::Ended(_) => Some(SILENCE_AT_END),
             State::Waiting | State::Going { .. } | State::Running(_) | State::Left => None,
         };
@@ -367,10 +373,10 @@ impl Agent {
         out.push(Action::Say(FromAgent::Status(status)));
     }
 
-    fn stop(&mut self, at: Time, why: String, out: &mut Vec<Action>) {
+    fn stop(&mut self, at: Time, by_lease: bool, why: String, out: &mut Vec<Action>) {
         if self.stop_at.is_none_or(|earlier| at < earlier) {
             self.stop_at = Some(at);
-            out.push(Action::StopLoad { at, why });
+            out.push(Action::StopLoad { at, by_lease, why });
         }
     }
 

@@ -33,14 +33,18 @@ pub struct AgentPlan {
     pub environment: Environment,
 }
 
+/// How people call some shares of a load: `share 2 of 4`, `shares 3–4 of 8`.
+pub fn named_shares(first: u32, last: u32, of: u32) -> String {
+    match first == last {
+        true => format!("share {first} of {of}"),
+        false => format!("shares {first}–{last} of {of}"),
+    }
+}
+
 impl AgentPlan {
     /// How people call it: `share 2 of 4`, `shares 3–4 of 8`.
     pub fn name(&self) -> String {
-        let AgentPlan { first, last, of, .. } = self;
-        match first == last {
-            true => format!("share {first} of {of}"),
-            false => format!("shares {first}–{last} of {of}"),
-        }
+        named_shares(self.first, self.last, self.of)
     }
 
     /// How many shares it has.

@@ -1,6 +1,6 @@
 //! `unblink agent`: waits on the bus for a run, takes part in it, and leaves.
 
-use super::{RECORD, keys};
+use super::{RECORD, beside, keys};
 use crate::args::agents::AgentArgs;
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
@@ -13,14 +13,14 @@ use crate::run::guards::Stopper;
 use crate::run::lead::{Begun, Lead};
 use crate::signals::Interruptions;
 use crate::{config, environment, exit, guard, inputs, output, plan, run, signals};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use unblink_artifact::document::GuardKind;
+use unblink_artifact::document::{GuardKind, named_shares};
 use unblink_artifact::tally::Tally;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::{AgentBus, join};
@@ -30,8 +30,8 @@ use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
 use unblink_core::time::{Instant, Nanos};
 
-/// From one look at whether somebody wants out to the next.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Where the files of a run are put, beside its record.
+const FILES: &str = "files";
 
 /// Waits for one run. Gives the exit code.
 pub(crate) fn agent(args: &AgentArgs) -> Result<u8> {
@@ -55,7 +55,10 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<u8> {
     let url = options.url.clone();
     let act = move |action: Action| match action {
         // At once, whatever the run is doing.
-        Action::StopLoad { at, why } => stopped.stop(at, why),
+        Action::StopLoad { at, by_lease, why } => {
+            let kind = if by_lease { GuardKind::Lease } else { GuardKind::Coordinator };
+            stopped.stop(at, kind, why);
+        }
         other => drop(actions.send(other)),
     };
     let now = Arc::new(move || time.now());
@@ -85,7 +88,7 @@ fn part(
             Ok(Action::Prepare(offer, files)) => {
                 let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
                 if !args.quiet {
-                    let shares = ShareOf { first: offer.first, last: offer.last, of: offer.of };
+                    let shares = named_shares(offer.first, offer.last, offer.of);
                     output::note(format_args!("taking part in a run: {shares}"));
                 }
                 let mut led = Led { time, bus, todo, stopping, folder: folder.to_path_buf(), due: 0, ok: 0 };
@@ -165,7 +168,7 @@ fn offered(
     led.folder = folder.clone();
     let own = std::env::current_dir().context("there is no current folder")?;
     if !args.in_place {
-        let place = place_of(&folder);
+        let place = beside(&folder, FILES);
         write(&place, offer, files)?;
         std::env::set_current_dir(&place).with_context(|| format!("can't go to {place:?}"))?;
     }
@@ -173,16 +176,9 @@ fn offered(
     std::env::set_current_dir(own).context("the folder from which this began is gone")?;
     if !args.in_place {
         // A plan may hold what is nobody else's business.
-        let _ = std::fs::remove_dir_all(place_of(&folder));
+        let _ = std::fs::remove_dir_all(beside(&folder, FILES));
     }
     done
-}
-
-/// Where the files of a run are put: beside its record.
-fn place_of(folder: &Path) -> PathBuf {
-    let mut name = folder.file_name().unwrap_or_default().to_os_string();
-    name.push(".files");
-    folder.with_file_name(name)
 }
 
 fn write(place: &Path, offer: &Offer, files: Vec<Vec<u8>>) -> Result<()> {
@@ -211,9 +207,11 @@ fn taken(
     interruptions: &Interruptions,
     led: &mut Led<'_>,
 ) -> Result<Ended> {
-    let words = ["unblink", "run"].iter().map(|word| word.to_string());
-    let argv: Vec<OsString> = words.chain(offer.arguments.iter().cloned()).map(OsString::from).collect();
-    let Command::Run(run_args) = plan::stage_line(argv)?.command else { bail!("what is offered is no run") };
+    let words = ["unblink", "run"].into_iter().chain(offer.arguments.iter().map(String::as_str));
+    let argv: Vec<OsString> = words.map(OsString::from).collect();
+    let Command::Run(run_args) = plan::stage_line(argv.clone())?.command else {
+        bail!("what is offered is no run")
+    };
     let run_args = RunArgs {
         share: ShareArgs {
             share: Some(ShareOf { first: offer.first, last: offer.last, of: offer.of }),
@@ -226,8 +224,7 @@ fn taken(
         ..*run_args
     };
     // By the command line of the run, so that the record can be made again from it.
-    let shown = ["unblink", "run"].into_iter().map(String::from).chain(offer.arguments.iter().cloned());
-    environment::begin_part(Some(shown.map(OsString::from).collect()));
+    environment::begin_part(Some(argv));
     let prepared = run::prepare_under(&run_args, cap(args, offer)?);
     let prepared = match args.max_rate {
         Some(max) => {
@@ -280,20 +277,20 @@ struct Led<'a> {
 impl Lead for Led<'_> {
     fn begin(&mut self) -> Result<Begun> {
         self.bus.tell(Event::Prepared(Ok(())));
-        loop {
-            match self.todo.recv_timeout(LOOK_EVERY) {
-                Ok(Action::Begin { start_at, told, reading }) => {
+        while let Ok(action) = self.todo.recv() {
+            match action {
+                Action::Begin { start_at, told, reading } => {
                     self.stopping.lock().start_at = Some(start_at);
                     let (at, told) = (self.time.wall(start_at), OwnTime::told(told));
                     return Ok(Begun { at, told, offset_ns: reading.offset_ns, error_ns: reading.error_ns });
                 }
-                Ok(Action::Leave(Left::Because(why))) => {
+                Action::Leave(Left::Because(why)) => {
                     return Err(NotBegun(format!("the run does not begin: {why}")).into());
                 }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("the bus has gone")),
+                _ => {}
             }
         }
+        bail!("the bus has gone")
     }
 
     fn follow(&mut self, stopper: Stopper, start: Instant) {
@@ -325,7 +322,7 @@ struct Stop {
     start_at: Option<Time>,
     running: Option<(Stopper, Instant)>,
     /// What came before the load could be stopped.
-    told: Option<(Time, String)>,
+    told: Option<(Time, GuardKind, String)>,
 }
 
 impl Stopping {
@@ -336,28 +333,26 @@ impl Stopping {
     fn attach(&self, stopper: Stopper, start: Instant) {
         let mut stop = self.lock();
         stop.running = Some((stopper, start));
-        if let Some((at, why)) = stop.told.take() {
-            self.apply(&stop, at, why);
+        if let Some((at, kind, why)) = stop.told.take() {
+            self.apply(&stop, at, kind, why);
         }
     }
 
-    fn stop(&self, at: Time, why: String) {
+    fn stop(&self, at: Time, kind: GuardKind, why: String) {
         let mut stop = self.lock();
         match &stop.running {
-            Some(_) => self.apply(&stop, at, why),
-            None => stop.told = Some((at, why)),
+            Some(_) => self.apply(&stop, at, kind, why),
+            None => stop.told = Some((at, kind, why)),
         }
     }
 
-    fn apply(&self, stop: &Stop, at: Time, why: String) {
+    fn apply(&self, stop: &Stop, at: Time, kind: GuardKind, why: String) {
         let (Some((stopper, start)), Some(start_at)) = (&stop.running, stop.start_at) else { return };
         let instant = match at.checked_sub(start_at) {
             Some(after) => *start + Nanos(after),
             None => *start,
         };
         let wait = Duration::from_nanos(at.saturating_sub(self.time.now()));
-        let is_lease = why.contains("gone silent");
-        let kind = if is_lease { GuardKind::Lease } else { GuardKind::Coordinator };
         stopper.stop_from(instant, wait, kind, why);
     }
 }
@@ -369,7 +364,7 @@ fn leave_with_input(stopping: Arc<Stopping>) -> Result<()> {
         if stopping.lock().running.is_none() {
             std::process::exit(exit::INVALID.into());
         }
-        stopping.stop(stopping.time.now(), "the coordinator is gone".into());
+        stopping.stop(stopping.time.now(), GuardKind::Coordinator, "the coordinator is gone".into());
         // Its record stays where it is; a run that is over has been fetched by now.
         std::thread::sleep(Duration::from_secs(60));
         std::process::exit(exit::INVALID.into());

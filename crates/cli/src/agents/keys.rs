@@ -5,6 +5,7 @@ use crate::errors::refused;
 use anyhow::{Context, Result};
 use std::path::Path;
 use unblink_cluster::bus::Options;
+use unblink_cluster::record::hex;
 use unblink_cluster::signed::KeyPair;
 
 /// How to get onto the bus that `args` name.
@@ -52,5 +53,5 @@ pub(super) fn unique() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| anyhow::anyhow!("the system gives no random bytes: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }

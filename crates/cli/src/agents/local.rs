@@ -21,7 +21,7 @@ pub(super) struct Local {
     /// Where they keep what they need.
     dir: PathBuf,
     pub(super) options: Options,
-    pub(super) operator: KeyPair,
+    operator: KeyPair,
 }
 
 impl Local {

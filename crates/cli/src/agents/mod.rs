@@ -11,7 +11,7 @@ use crate::clock::OwnTime;
 use crate::errors::{refuse, refused};
 use crate::folder::Folder;
 use crate::signals::Interruptions;
-use crate::{charset, exit, merge, output, run, signals};
+use crate::{exit, live, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::{Context, Result, bail};
 use local::Local;
@@ -25,6 +25,7 @@ use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, r
 use unblink_cluster::bus::{Coordinating, CoordinatorBus, Told, coordinate};
 use unblink_cluster::coordinator::{NotBegun, Outcome, Part, Task};
 use unblink_core::plan::SHARES_MAX;
+use unblink_core::time::Nanos;
 use unblink_report::format;
 
 /// What a record consists of: the rest follows from it.
@@ -97,14 +98,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         }
         false => None,
     };
-    let (options, signer) = match &local {
-        Some(local) => (local.options.clone(), keys::pair(&local.operator.seed().unwrap_or_default())?),
-        None => {
-            let options = keys::options(&args.agents.bus)?;
-            let signer = keys::pair(options.seed.as_deref().unwrap_or_default())?;
-            (options, signer)
-        }
+    let options = match &local {
+        Some(local) => local.options.clone(),
+        None => keys::options(&args.agents.bus)?,
     };
+    let signer = keys::pair(options.seed.as_deref().unwrap_or_default())?;
     let task = Task {
         run: name.clone(),
         version: env!("UNBLINK_VERSION").into(),
@@ -123,7 +121,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         coordinate(options, coordinating, Arc::new(move || time.now()), move |what| drop(tell.send(what)))?;
     let load = planned.plan.load_length().0;
     let shown = Shown { time, load, count, quiet: args.quiet };
-    let (outcome, from, log) = coordinated(&bus, &told, &interruptions, &mut local, &shown)?;
+    let (outcome, mut from, log) = coordinated(&bus, &told, &interruptions, &mut local, &shown)?;
     bus.end();
     let was_interrupted = !interruptions.wait(Duration::ZERO);
     match outcome {
@@ -138,7 +136,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             })
         }
         Outcome::Run { parts, stopped } => {
-            let mut from = from;
             if let Some(local) = local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
                 from = with_own(from, local.records());
             }
@@ -238,12 +235,7 @@ impl Shown {
         let when = match start_at {
             None => return,
             Some(start_at) if now < start_at => format!("starting in {}", format::moment(start_at - now)),
-            Some(start_at) if now - start_at < self.load => {
-                format!(
-                    "{} left",
-                    format::moment((self.load - (now - start_at)) / 1_000_000_000 * 1_000_000_000)
-                )
-            }
+            Some(start_at) if now - start_at < self.load => live::left(Nanos(self.load - (now - start_at))),
             Some(_) => "waiting for records".to_string(),
         };
         let line = format!(
@@ -252,7 +244,7 @@ impl Shown {
             format::count(due),
             format::count(ok)
         );
-        output::show_live(&charset::printable(&format::plain(&line)));
+        output::show_live(&format::plain(&line));
     }
 }
 

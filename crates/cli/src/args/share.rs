@@ -2,7 +2,6 @@
 
 use clap::Args;
 use jiff::Timestamp;
-use std::fmt;
 use unblink_core::plan::SHARES_MAX;
 
 /// What one of several machines does of a run.
@@ -30,15 +29,6 @@ pub(crate) struct ShareOf {
     pub first: u32,
     pub last: u32,
     pub of: u32,
-}
-
-impl fmt::Display for ShareOf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.first == self.last {
-            true => write!(f, "share {} of {}", self.first, self.of),
-            false => write!(f, "shares {}–{} of {}", self.first, self.last, self.of),
-        }
-    }
 }
 
 impl ShareOf {

@@ -3,7 +3,7 @@
 use super::Request;
 use super::account::CqlAccount;
 use super::cql_fields::CqlArgs;
-use super::redis::text_of;
+use super::redis::{called, text_of};
 use super::template::{BodyForm, Filled};
 use super::url::Url;
 use super::version::Rendered;
@@ -16,9 +16,6 @@ use unblink_workload::answer::Condition;
 
 /// What stands in the place of a method in a document.
 pub(super) const METHOD: &str = "CQL";
-
-/// Characters of a statement that a report calls it by.
-const NAME_MAX: usize = 60;
 
 /// What a request says of CQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,11 +71,7 @@ impl CqlParts {
 
 /// The statement as the report calls it: without its literals, which may be secrets.
 pub(super) fn name_of(request: &Request) -> String {
-    let whole = shown(text_of(request));
-    match whole.char_indices().nth(NAME_MAX) {
-        Some((end, _)) => format!("{}…", &whole[..end]),
-        None => whole,
-    }
+    called(shown(text_of(request)))
 }
 
 /// The same whole, with the numbers of its places.

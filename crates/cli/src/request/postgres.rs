@@ -2,7 +2,7 @@
 
 use super::Request;
 use super::account::Account;
-use super::redis::text_of;
+use super::redis::{called, text_of};
 use super::series::Series;
 use super::template::{BodyForm, Filled};
 use super::url::{SslMode, Url};
@@ -18,16 +18,9 @@ use unblink_workload::answer::Condition;
 /// What stands in the place of a method in a document.
 pub(super) const METHOD: &str = "SQL";
 
-/// Characters of a statement that a report calls it by.
-const NAME_MAX: usize = 60;
-
 /// The statement as the report calls it: without its literals, which may be secrets.
 pub(super) fn name_of(request: &Request) -> String {
-    let whole = shown(text_of(request));
-    match whole.char_indices().nth(NAME_MAX) {
-        Some((end, _)) => format!("{}…", &whole[..end]),
-        None => whole,
-    }
+    called(shown(text_of(request)))
 }
 
 /// The same whole, with the numbers of its places.

@@ -120,6 +120,17 @@ fn in_double_quotes(mut rest: &[u8]) -> Result<Option<(Vec<u8>, &[u8])>> {
     }
 }
 
+/// Characters of a statement that a report calls it by.
+const NAME_MAX: usize = 60;
+
+/// A statement as the report calls it: its beginning.
+pub(super) fn called(whole: String) -> String {
+    match whole.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
+    }
+}
+
 /// The text of a request's command.
 pub(super) fn text_of(request: &Request) -> &str {
     request.parts.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()).unwrap_or_default()

@@ -67,12 +67,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
-    check_web_socket(args)?;
-    grpc::check(args)?;
-    cql::check(args)?;
-    redis::check(args)?;
-    postgres::check(args)?;
-    codes::check(args)?;
+    check_spoken(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
     let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits, Guard::read()?)?;
@@ -151,6 +146,16 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check, start_at })
 }
 
+/// Refuses what the protocol of the run does not know.
+fn check_spoken(args: &RunArgs) -> Result<()> {
+    check_web_socket(args)?;
+    grpc::check(args)?;
+    cql::check(args)?;
+    redis::check(args)?;
+    postgres::check(args)?;
+    codes::check(args)
+}
+
 /// What flags come to, as far as that can be told without the network and this machine's limits.
 pub(crate) struct Planned {
     pub plan: Plan,
@@ -170,12 +175,7 @@ pub(crate) struct Planned {
 
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
-    check_web_socket(args)?;
-    grpc::check(args)?;
-    cql::check(args)?;
-    redis::check(args)?;
-    postgres::check(args)?;
-    codes::check(args)?;
+    check_spoken(args)?;
     match args.other_than_http() {
         None => check_streams(&args.target)?,
         Some(Version::Grpc) => grpc::check_with_files(args)?,

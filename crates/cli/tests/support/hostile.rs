@@ -1,6 +1,7 @@
 //! A server that does to each request what a script says: one thread for each connection, std only.
 
 use rustix::net::{AddressFamily, SocketAddrV4, SocketType, sockopt};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -72,6 +73,11 @@ pub(crate) struct Hostile {
     connections: Arc<AtomicUsize>,
 }
 
+/// One that has nothing hostile.
+pub(crate) fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
 impl Hostile {
     /// Serves on a free loopback port; `script` says what to do to each request.
     pub(crate) fn start(script: impl Fn(&Seen) -> Act + Send + Sync + 'static) -> Hostile {
@@ -120,6 +126,15 @@ impl Hostile {
     /// Every request so far, in the order of arrival.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("no panic").clone()
+    }
+
+    /// What it was asked, and how often.
+    pub(crate) fn asked(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for seen in self.seen() {
+            *all.entry(format!("{} {}", seen.target, String::from_utf8_lossy(&seen.body))).or_default() += 1;
+        }
+        all
     }
 
     /// Connections accepted so far.

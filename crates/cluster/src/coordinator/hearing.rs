@@ -94,11 +94,7 @@ impl Coordinator {
                 Order::Offer(Box::new(self.offer(now, to, member)))
             }
             (Phase::Going { start_at }, Stage::Armed(_)) => Order::Go { start_at: *start_at },
-            (Phase::Running { .. } | Phase::Over, Stage::Ended(ended))
-                if member.has_sent_all || ended.files.is_empty() =>
-            {
-                Order::Done
-            }
+            (Phase::Running { .. } | Phase::Over, Stage::Ended(_)) if member.is_complete() => Order::Done,
             (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
                 Order::Stop { at: now, why: "the coordinator had lost it".into() }
             }
