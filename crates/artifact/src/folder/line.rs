@@ -89,6 +89,9 @@ pub(super) struct IntervalLine {
     #[serde(default, skip_serializing)]
     operations_failed: Vec<u64>,
     gauges: GaugesLine,
+    /// How long those have waited at the end of the interval who have no answer: (ns at least, how many).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waiting: Vec<(u64, u64)>,
     heat: HeatLine,
     /// Missing in folders of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,6 +188,7 @@ impl IntervalLine {
                 levels: ByName(LaneLevels { in_flight: gauges.in_flight, backlog: gauges.backlog }),
                 earlier: ByName::default(),
             },
+            waiting: interval.ages.bins().map(|(age, n)| (age.0, n)).collect(),
             heat: HeatLine::of(&bank.heat),
             timeline: MomentsLine::of(&bank.timeline),
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
@@ -217,6 +221,8 @@ impl IntervalLine {
         interval.gauges = Gauges { in_flight, backlog, ..Gauges::default() };
         let earlier = (&self.connections, self.gauges.earlier.0);
         origin_line::fill(&self.origins, earlier, counters, &mut interval.gauges)?;
+        interval.ages.clear();
+        self.waiting.iter().for_each(|(age_ns, n)| interval.ages.add(Nanos(*age_ns), *n));
         counters.lag = self.lag.0;
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;

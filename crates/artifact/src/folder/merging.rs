@@ -2,81 +2,138 @@
 
 use super::reader::Intervals;
 use super::{FolderError, RecordedRun};
-use unblink_core::record::{Gauges, Interval, Layout};
+use unblink_core::record::{Ages, Gauges, Interval, Layout};
 use unblink_core::time::Nanos;
 
 /// Intervals of several runs as those of one. What comes out depends on the runs alone, not on their order or on which of
 /// them were merged before.
-pub(super) struct Merging<'a> {
-    sources: Vec<Source<'a>>,
+pub(super) struct Merging {
+    sources: Vec<Source>,
     /// What is read of one machine at a time: a thousand of them take no more memory than one.
     read: Interval,
     merged: Interval,
+    /// Some of them have given to `merged`, and others have not come so far.
+    is_open: bool,
 }
 
 /// What has come of one machine.
-struct Source<'a> {
-    intervals: Intervals<'a>,
+struct Source {
+    intervals: Intervals,
     /// Where the last one that came ends.
     end: Nanos,
     /// Levels there.
     gauges: Gauges,
+    /// Who waits there.
+    ages: Ages,
+    /// It has given to the interval that is open.
+    has_given: bool,
     /// It was read to its end.
     is_over: bool,
 }
 
-impl<'a> Merging<'a> {
-    pub(super) fn open(runs: &'a [RecordedRun], layout: Layout) -> Result<Merging<'a>, FolderError> {
-        let open = |run: &'a RecordedRun| {
-            let intervals = Intervals::open(run)?;
-            Ok(Source { intervals, end: Nanos::ZERO, gauges: Gauges::default(), is_over: false })
+impl Merging {
+    pub(super) fn open(runs: &[RecordedRun], layout: Layout) -> Result<Merging, FolderError> {
+        let open = |run: &RecordedRun| {
+            Ok(Source {
+                intervals: Intervals::open(run)?,
+                end: Nanos::ZERO,
+                gauges: Gauges::default(),
+                ages: Ages::default(),
+                has_given: false,
+                is_over: false,
+            })
         };
         let sources = runs.iter().map(open).collect::<Result<_, FolderError>>()?;
-        Ok(Merging { sources, read: Interval::empty(layout), merged: Interval::empty(layout) })
+        Ok(Merging {
+            sources,
+            read: Interval::empty(layout),
+            merged: Interval::empty(layout),
+            is_open: false,
+        })
+    }
+
+    /// All of them have files from which intervals can come.
+    pub(super) fn is_begun(&self) -> bool {
+        self.sources.iter().all(|source| source.intervals.is_begun())
     }
 
     /// The next interval; `None` behind the last.
     pub(super) fn next(&mut self) -> Result<Option<&Interval>, FolderError> {
-        let begin = self.merged.start + self.merged.length;
-        self.merged.bank.clear();
-        self.merged.bank.timeline.begin(begin);
-        self.merged.double = false;
-        let mut end = begin;
-        for source in self.sources.iter_mut().filter(|source| !source.is_over) {
-            source.take(&mut self.read, &mut self.merged)?;
-            end = end.max(source.end);
+        self.next_of(|_| false)
+    }
+
+    /// The same of runs that go on: `None`, too, where something of one is missing from which more `may_come`. They are
+    /// called by their places.
+    pub(super) fn next_of(
+        &mut self,
+        may_come: impl Fn(usize) -> bool,
+    ) -> Result<Option<&Interval>, FolderError> {
+        if !self.is_open {
+            let begin = self.merged.start + self.merged.length;
+            self.merged.bank.clear();
+            self.merged.bank.timeline.begin(begin);
+            (self.merged.start, self.merged.length, self.merged.double) = (begin, Nanos::ZERO, false);
+            self.sources.iter_mut().for_each(|source| source.has_given = false);
+            self.is_open = true;
         }
         // One that covers more than the others draws them along, until all have a border in the same place.
-        while let Some(behind) = self.sources.iter_mut().find(|source| !source.is_over && source.end < end) {
-            behind.take(&mut self.read, &mut self.merged)?;
-            end = end.max(behind.end);
+        loop {
+            let end = self.merged.start + self.merged.length;
+            let (mut has_moved, mut is_waiting) = (false, false);
+            for (place, source) in self.sources.iter_mut().enumerate() {
+                if source.is_over || source.has_given && source.end >= end {
+                    continue;
+                }
+                if source.take(&mut self.read, &mut self.merged)? {
+                    has_moved = true;
+                } else if may_come(place) {
+                    is_waiting = true;
+                } else {
+                    source.end_here();
+                    has_moved = true;
+                }
+            }
+            match (has_moved, is_waiting) {
+                (true, _) => {}
+                (false, true) => return Ok(None),
+                (false, false) => break,
+            }
         }
-        if end == begin {
+        self.is_open = false;
+        if self.merged.length == Nanos::ZERO {
             return Ok(None);
         }
         self.merged.bank.samples.iter_mut().for_each(|sample| sample.sort());
-        self.merged.start = begin;
-        self.merged.length = end - begin;
         self.merged.gauges = Gauges::default();
-        self.sources.iter().for_each(|source| self.merged.gauges.add(&source.gauges));
+        self.merged.ages.clear();
+        for source in &self.sources {
+            self.merged.gauges.add(&source.gauges);
+            self.merged.ages.merge(&source.ages);
+        }
         Ok(Some(&self.merged))
     }
 }
 
-impl Source<'_> {
+impl Source {
     /// Adds its next interval to `merged`, if there is one; `interval` is room to read it into.
-    fn take(&mut self, interval: &mut Interval, merged: &mut Interval) -> Result<(), FolderError> {
+    fn take(&mut self, interval: &mut Interval, merged: &mut Interval) -> Result<bool, FolderError> {
         if !self.intervals.read_into(interval)? {
-            self.is_over = true;
-            // Whoever has ended has nothing under way; whoever broke off is not known to have.
-            self.gauges = Gauges::default();
-            return Ok(());
+            return Ok(false);
         }
         merged.bank.add(&interval.bank);
         merged.bank.timeline.beside(&interval.bank.timeline);
         merged.double |= interval.double;
         self.end = interval.start + interval.length;
         self.gauges = interval.gauges;
-        Ok(())
+        std::mem::swap(&mut self.ages, &mut interval.ages);
+        self.has_given = true;
+        merged.length = merged.length.max(Nanos(self.end.0.saturating_sub(merged.start.0)));
+        Ok(true)
+    }
+
+    /// Whoever has ended has nothing under way; whoever broke off is not known to have.
+    fn end_here(&mut self) {
+        (self.is_over, self.gauges) = (true, Gauges::default());
+        self.ages.clear();
     }
 }

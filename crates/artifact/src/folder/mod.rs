@@ -15,6 +15,7 @@
 mod by_name;
 mod error;
 mod failures;
+mod following;
 mod heat;
 mod hlog;
 mod kinds;
@@ -37,6 +38,7 @@ mod writer;
 
 pub use error::FolderError;
 pub use failures::{FAILURES_FILE, FailureWriter};
+pub use following::Following;
 pub use merge::merge;
 pub use merged_header::MergeError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};

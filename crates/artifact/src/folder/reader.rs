@@ -7,7 +7,7 @@ use crate::bounded::{self, DOCUMENT_BYTES_MAX};
 use crate::document::RunDocument;
 use crate::header::RunHeader;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use unblink_core::record::Interval;
 
@@ -66,22 +66,38 @@ impl RecordedRun {
 }
 
 /// The whole intervals of a folder, one by one.
-pub(super) struct Intervals<'a> {
-    header: &'a RunHeader,
+pub(super) struct Intervals {
+    header: RunHeader,
     /// The lines and the histograms; nothing where the run was killed before it wrote any.
     files: Option<(Lines, Lines)>,
     read: IntervalsRead,
 }
 
-impl<'a> Intervals<'a> {
-    pub(super) fn open(run: &'a RecordedRun) -> Result<Intervals<'a>, FolderError> {
+impl Intervals {
+    pub(super) fn open(run: &RecordedRun) -> Result<Intervals, FolderError> {
         let files = open_files(run)?;
         let read = IntervalsRead { torn: files.is_none(), ..IntervalsRead::default() };
-        Ok(Intervals { header: &run.header, files, read })
+        Ok(Intervals { header: run.header.clone(), files, read })
     }
 
-    /// Reads the next one into `interval`, which has this run's layout; false behind the last.
+    /// Reads the next one into `interval`, which has this run's layout; false behind the last. Of a folder that still grows
+    /// the next one may come later: ask again.
     pub(super) fn read_into(&mut self, interval: &mut Interval) -> Result<bool, FolderError> {
+        let before = self.files.as_ref().map(|(lines, hlog)| (lines.place(), hlog.place()));
+        let is_whole = self.read_next(interval)?;
+        if let (false, Some((lines, hlog)), Some(before)) = (is_whole, &mut self.files, before) {
+            lines.go_back(before.0)?;
+            hlog.go_back(before.1)?;
+        }
+        Ok(is_whole)
+    }
+
+    /// Are there files from which intervals can come?
+    pub(super) fn is_begun(&self) -> bool {
+        self.files.is_some()
+    }
+
+    fn read_next(&mut self, interval: &mut Interval) -> Result<bool, FolderError> {
         let Some((lines, hlog)) = &mut self.files else { return Ok(false) };
         if !lines.advance()? {
             self.read.torn |= lines.torn;
@@ -90,7 +106,7 @@ impl<'a> Intervals<'a> {
         let line: IntervalLine = serde_json::from_str(lines.text()?)
             .map_err(|error| Unread::from(error).in_file(&lines.path, lines.number))?;
         interval.bank.clear();
-        line.fill(interval, self.header).map_err(|what| lines.corrupt(what))?;
+        line.fill(interval, &self.header).map_err(|what| lines.corrupt(what))?;
         while hlog.read_bytes < line.hlog_bytes {
             if !hlog.advance()? {
                 self.read.torn = true;
@@ -106,7 +122,7 @@ impl<'a> Intervals<'a> {
             return Err(lines.corrupt(what));
         }
         tracks::complete(&line.tracks, &mut interval.bank).map_err(|what| lines.corrupt(what))?;
-        line.fill_in(interval, self.header);
+        line.fill_in(interval, &self.header);
         self.read.intervals += 1;
         Ok(true)
     }
@@ -171,6 +187,17 @@ impl Lines {
         self.read_bytes += read as u64;
         self.bytes.pop();
         Ok(true)
+    }
+
+    /// Bytes and lines that were read.
+    fn place(&self) -> (u64, u64) {
+        (self.read_bytes, self.number)
+    }
+
+    fn go_back(&mut self, (bytes, number): (u64, u64)) -> Result<(), FolderError> {
+        (self.read_bytes, self.number) = (bytes, number);
+        let found = self.file.seek(SeekFrom::Start(bytes));
+        found.map(drop).map_err(|source| FolderError::Read { path: self.path.clone(), source })
     }
 
     fn text(&self) -> Result<&str, FolderError> {

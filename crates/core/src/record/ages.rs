@@ -29,7 +29,8 @@ impl Default for Ages {
 impl Ages {
     /// Counts `n` arrivals that have waited for `age`.
     pub fn add(&mut self, age: Nanos, n: u64) {
-        self.counts[bin_of(age.0)] += n;
+        let count = &mut self.counts[bin_of(age.0)];
+        *count = count.saturating_add(n);
     }
 
     /// Counts `n` arrivals in order, the oldest first, of which the one with `rank` before it has waited for

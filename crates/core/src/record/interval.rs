@@ -16,8 +16,8 @@ pub struct Interval {
     pub bank: Bank<u64>,
     /// Levels at its end.
     pub gauges: Gauges,
-    /// How long those have waited at its end who have no answer, warm-up included. Empty in an interval that was read from
-    /// a folder, and of a simulated client other than the dispatcher.
+    /// How long those have waited at its end who have no answer, warm-up included. Empty in an interval from a folder of an
+    /// earlier version, and of a simulated client other than the dispatcher.
     pub ages: Ages,
 }
 
