@@ -3,6 +3,7 @@
 use crate::arrivals::ArrivalProcess;
 use crate::cross_check::CrossChecked;
 use crate::steady::NotSteady;
+use crate::thresholds::{AGENT_ANSWERS_MIN, AGENT_P99_RATIO, AGENTS_COMPARED_MIN, LATE_FLOOR};
 use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
 
@@ -199,8 +200,40 @@ pub struct Agents {
     pub stopped: u64,
     /// The machine that fares worst by its own record, if one has trouble of its own.
     pub worst: Option<WorstAgent>,
+    /// The machine whose p99 is most unlike that of the others, if it is.
+    pub unlike: Option<UnlikeAgent>,
     /// By how much the starts of machines may differ at the most, as far as their clocks were compared.
     pub clock_error: Option<Nanos>,
+}
+
+/// A machine that saw other response times than the rest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnlikeAgent {
+    /// What it is called.
+    pub name: String,
+    /// Its p99.
+    pub p99: Nanos,
+    /// The median of the p99 of all machines.
+    pub median: Nanos,
+}
+
+impl UnlikeAgent {
+    /// The one of `agents` (name, answers, p99) whose p99 is further from the median of all than machines that are alike are.
+    pub fn among<'a>(agents: impl Iterator<Item = (&'a str, u64, Nanos)>) -> Option<UnlikeAgent> {
+        // Ten answers and more lie above such a p99.
+        let mut all: Vec<_> =
+            agents.filter(|(_, ok, _)| *ok >= AGENT_ANSWERS_MIN).map(|(name, _, p99)| (p99, name)).collect();
+        all.sort_unstable();
+        if all.len() < AGENTS_COMPARED_MIN {
+            return None;
+        }
+        let median = all[all.len() / 2].0;
+        let ends = [all[0], all[all.len() - 1]];
+        let ratio = |p99: Nanos| p99.max(median).0 as f64 / p99.min(median).0.max(1) as f64;
+        let (p99, name) = ends.into_iter().max_by(|a, b| ratio(a.0).total_cmp(&ratio(b.0)))?;
+        let is_unlike = ratio(p99) > AGENT_P99_RATIO && Nanos(p99.0.abs_diff(median.0)) > LATE_FLOOR;
+        is_unlike.then(|| UnlikeAgent { name: name.to_string(), p99, median })
+    }
 }
 
 /// A machine that has trouble of its own.

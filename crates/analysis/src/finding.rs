@@ -46,6 +46,8 @@ codes! {
     AgentsLost = "agents_lost";
     /// One of the machines had trouble of its own.
     AgentNotValid = "agent_not_valid";
+    /// One of the machines saw other response times than the rest.
+    AgentsDiffer = "agents_differ";
     /// These are the figures of some shares of a load only.
     OneShare = "one_share";
     /// The clocks of machines may differ by much.

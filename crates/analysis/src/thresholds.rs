@@ -22,6 +22,13 @@ pub const LATE_SHARE_INVALIDATES: f64 = 0.50;
 /// The highest percentile for which the generator's lateness can invalidate a run.
 pub const LATE_QUANTILE_MAX: f64 = 0.99;
 
+/// Of several machines, one is unlike the others when its p99 is more than so many times the median of all, or as much below it.
+pub const AGENT_P99_RATIO: f64 = 2.0;
+/// Fewer machines than this have no median that one of them could be held against.
+pub const AGENTS_COMPARED_MIN: usize = 3;
+/// The p99 of a machine with fewer answers than this is its own chance.
+pub const AGENT_ANSWERS_MIN: u64 = 1_000;
+
 /// The busiest interval's share of work above which the run is degraded.
 pub const BUSY_SHARE_DEGRADES: f64 = 0.80;
 /// The whole run's share of work above which it is invalid.

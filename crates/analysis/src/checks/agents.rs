@@ -80,6 +80,23 @@ pub(super) fn not_valid(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// A machine, or the way from it to the target, is not like the others: the percentiles of all are a mixture.
+pub(super) fn differ(case: &Case<'_>) -> Option<Finding> {
+    let unlike = case.evidence.agents?.unlike.as_ref()?;
+    found(
+        FindingCode::AgentsDiffer,
+        Severity::Note,
+        format!(
+            "The p99 of {} is {}, and that of all machines {} in the median.",
+            unlike.name,
+            text::duration(unlike.p99),
+            text::duration(unlike.median)
+        ),
+        "Read that machine's own report: it may be further from the target, or be asked to do too much.",
+        vec![("p99_ns", unlike.p99.0 as f64), ("p99_ns_median", unlike.median.0 as f64)],
+    )
+}
+
 /// What one machine of several measured is no run.
 pub(super) fn one_share(case: &Case<'_>) -> Option<Finding> {
     let agents = case.evidence.agents.filter(|agents| !agents.is_merged && agents.shares_missing > 0)?;

@@ -56,6 +56,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::accounting,
         agents::lost,
         agents::not_valid,
+        agents::differ,
         agents::one_share,
         agents::clock_uncertain,
         account::no_answers,

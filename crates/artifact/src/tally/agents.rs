@@ -5,7 +5,7 @@ use crate::document::{
     Agent, AgentPlan, AgentResult, Arrivals, Finding, RunDocument, RunStatus, Severity, ValidityStatus, lost,
     shares_missing, stopped,
 };
-use unblink_analysis::evidence::{Agents, WorstAgent};
+use unblink_analysis::evidence::{Agents, UnlikeAgent, WorstAgent};
 use unblink_analysis::finding::FindingCode;
 use unblink_core::time::Nanos;
 
@@ -41,6 +41,7 @@ impl Tally {
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
             stopped: stopped(&ending.agents),
             worst: ending.agents.iter().filter_map(worst).max_by_key(|worst| worst.is_invalid),
+            unlike: unlike(&ending.agents),
             clock_error: clock_error(plans),
         })
     }
@@ -74,6 +75,14 @@ fn clock_error(plans: &[AgentPlan]) -> Option<Nanos> {
     errors.sort_unstable_by(|a, b| b.cmp(a));
     (!errors.is_empty())
         .then(|| Nanos(errors.iter().take(2).fold(0, |sum, error| sum.saturating_add(*error))))
+}
+
+/// The machine that sees something else than the others, if one does.
+fn unlike(agents: &[Agent]) -> Option<UnlikeAgent> {
+    let all = agents.iter().filter_map(|agent| Some((agent.plan.name(), agent.result.as_ref()?)));
+    let known: Vec<_> =
+        all.filter_map(|(name, result)| Some((name, result.arrivals.ok, Nanos(result.p99_ns?)))).collect();
+    UnlikeAgent::among(known.iter().map(|(name, ok, p99)| (name.as_str(), *ok, *p99)))
 }
 
 fn is_lost(agent: &Agent) -> bool {

@@ -1,7 +1,7 @@
 //! Several machines.
 
 use super::*;
-use crate::evidence::{Agents, WorstAgent};
+use crate::evidence::{Agents, UnlikeAgent, WorstAgent};
 
 fn agents() -> Agents {
     Agents {
@@ -15,6 +15,7 @@ fn agents() -> Agents {
         due_lost: 0,
         stopped: 0,
         worst: None,
+        unlike: None,
         clock_error: None,
     }
 }
@@ -98,4 +99,33 @@ fn clocks_that_can_not_be_told_apart() {
     let worse = of(100).unwrap();
     assert_eq!(worse.severity, Severity::Degrades);
     assert!(worse.message.starts_with("Machines may have begun 100"), "{}", worse.message);
+}
+
+#[test]
+fn a_machine_that_sees_something_else() {
+    let among = |p99s: &[u64]| {
+        let names: Vec<String> = (1..=p99s.len()).map(|share| format!("share {share}")).collect();
+        let all = names.iter().zip(p99s).map(|(name, ms)| (name.as_str(), 1_000, Nanos::from_millis(*ms)));
+        UnlikeAgent::among(all).map(|unlike| (unlike.name, unlike.p99, unlike.median))
+    };
+    let ms = Nanos::from_millis;
+    assert_eq!(among(&[12, 14, 13, 410]), Some(("share 4".into(), ms(410), ms(14))));
+    assert_eq!(among(&[12, 3, 13, 14]), Some(("share 2".into(), ms(3), ms(13))));
+    assert_eq!(among(&[12, 24, 13, 14]), None, "not twice as much");
+    assert_eq!(among(&[12, 410]), None, "which of the two?");
+    // Microseconds apart.
+    let near = [300, 310, 900].map(|us| ("a", 1_000, Nanos::from_micros(us)));
+    assert_eq!(UnlikeAgent::among(near.into_iter()), None);
+    let few = [12, 13, 410].map(|ms| ("a", 999, Nanos::from_millis(ms)));
+    assert_eq!(UnlikeAgent::among(few.into_iter()), None);
+    let told = found(Code::AgentsDiffer, |agents| {
+        agents.unlike = Some(UnlikeAgent { name: "share 4 of 4".into(), p99: ms(410), median: ms(14) });
+    });
+    let told = told.unwrap();
+    assert_eq!(told.severity, Severity::Note);
+    assert_eq!(
+        told.message,
+        "The p99 of share 4 of 4 is 410\u{a0}ms, and that of all machines 14\u{a0}ms in the median."
+    );
+    assert_eq!(found(Code::AgentsDiffer, |_| ()), None);
 }
