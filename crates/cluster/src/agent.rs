@@ -3,7 +3,8 @@
 use crate::PROTOCOL;
 use crate::clock::{Probe, Readings};
 use crate::message::{
-    AgentId, Ended, FromAgent, Machine, Offer, Order, Progress, Reading, Refusal, Reply, Stage, Status, Time,
+    AgentId, Cause, Ended, FromAgent, Machine, Offer, Order, Progress, Reading, Refusal, Reply, Stage,
+    Status, Time,
 };
 use std::collections::VecDeque;
 
@@ -83,8 +84,8 @@ pub enum Action {
     StopLoad {
         /// When; it may have passed.
         at: Time,
-        /// Nobody said so: the lease is over.
-        by_lease: bool,
+        /// What it comes of.
+        cause: Cause,
         /// For people.
         why: String,
     },
@@ -96,7 +97,10 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Its record has been fetched.
-    Done,
+    Done {
+        /// It is to be there again for another run.
+        again: bool,
+    },
     /// It did not take part, or was left alone.
     Because(String),
 }
@@ -117,6 +121,8 @@ pub struct Agent {
     compare: Compare,
     /// The earliest end of the load that it was told or found.
     stop_at: Option<Time>,
+    /// It has taken part in a run, and is there for the next one.
+    is_again: bool,
 }
 
 #[derive(Debug)]
@@ -156,7 +162,13 @@ impl Agent {
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
+            is_again: false,
         }
+    }
+
+    /// The same of one that has taken part in a run, and was told that another one follows.
+    pub fn again(self) -> Agent {
+        Agent { is_again: true, ..self }
     }
 
     /// Takes one event in. What is to be done goes to `out`.
@@ -197,6 +209,9 @@ impl Agent {
                 let offer = offer.clone();
                 return self.offered(now, run, offer);
             }
+            (None, Order::NotNeeded { agent }) if self.is_again && *agent == self.id => {
+                return self.leave(Left::Because("there is no other run".into()), out);
+            }
             (Some(own), _) if *own == run => {}
             _ => return,
         }
@@ -218,20 +233,20 @@ impl Agent {
                 self.compare = Compare { due_at: start_at + COMPARE_EVERY, ..Compare::default() };
                 out.push(Action::Begin { start_at, told, reading });
             }
-            (Order::Stop { at, why }, State::Going { reading, .. }) => {
+            (Order::Stop { at, cause, why }, State::Going { reading, .. }) => {
                 let at = reading.own(at);
-                self.stop(at, false, why, out);
+                self.stop(at, cause, why, out);
             }
-            (Order::Stop { at, why }, State::Running(progress)) => {
+            (Order::Stop { at, cause, why }, State::Running(progress)) => {
                 let at = progress.reading.own(at);
-                self.stop(at, false, why, out);
+                self.stop(at, cause, why, out);
             }
             // Its record remains wanted.
             (Order::Leave { why }, State::Going { .. } | State::Running(_)) => {
-                self.stop(now, false, why, out)
+                self.stop(now, Cause::Coordinator, why, out)
             }
             (Order::Leave { why }, _) => self.leave(Left::Because(why), out),
-            (Order::Done, State::Ended(_)) => self.leave(Left::Done, out),
+            (Order::Done { again }, State::Ended(_)) => self.leave(Left::Done { again }, out),
             _ => {}
         }
     }
@@ -313,7 +328,7 @@ impl Agent {
             out.push(Action::Say(FromAgent::TimeAsk { run, asked_at: now }));
         }
         if matches!(self.state, State::Going { .. } | State::Running(_)) && now >= self.lease_until {
-            self.stop(self.lease_until, true, "the coordinator has gone silent for 5 s".into(), out);
+            self.stop(self.lease_until, Cause::Lease, "the coordinator has gone silent for 5 s".into(), out);
         }
         let patience = match self.state {
             State::Fetching { .. }
@@ -373,10 +388,10 @@ impl Agent {
         out.push(Action::Say(FromAgent::Status(status)));
     }
 
-    fn stop(&mut self, at: Time, by_lease: bool, why: String, out: &mut Vec<Action>) {
+    fn stop(&mut self, at: Time, cause: Cause, why: String, out: &mut Vec<Action>) {
         if self.stop_at.is_none_or(|earlier| at < earlier) {
             self.stop_at = Some(at);
-            out.push(Action::StopLoad { at, by_lease, why });
+            out.push(Action::StopLoad { at, cause, why });
         }
     }
 

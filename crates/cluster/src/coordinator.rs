@@ -4,7 +4,7 @@ mod hearing;
 mod member;
 mod outcome;
 
-use crate::message::{AgentId, OfferedFile, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time};
 use member::Member;
 pub use outcome::{NotBegun, Outcome, Part};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,8 @@ const SECOND: Time = 1_000 * MS;
 
 /// For agents to come.
 pub const GATHER_FOR: Time = 60 * SECOND;
+/// For agents to come who are not needed any more.
+const DISMISS_FOR: Time = 3 * SECOND;
 /// For agents to make ready.
 const PREPARE_FOR: Time = 120 * SECOND;
 /// From the decision to begin to the schedule's zero.
@@ -46,14 +48,30 @@ pub struct Task {
     pub agents: u32,
     /// From the start to the end of the load, and on to the last answer that is waited for.
     pub length: Time,
-    /// The words after `unblink run`.
+    /// The words after `unblink`.
     pub arguments: Vec<String>,
+    /// Which of the runs that they ask for this is, where they ask for several.
+    pub part: Option<serde_json::Value>,
     /// The files that they name.
     pub files: Vec<OfferedFile>,
     /// What makes requests of this run unlike those of all others.
     pub run_seed: u64,
     /// A load has at most so many shares.
     pub shares_max: u32,
+    /// What follows for those who come.
+    pub then: Then,
+}
+
+/// What agents are gathered for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Then {
+    /// A run, after which they leave.
+    #[default]
+    Leave,
+    /// A run, after which they are to be there again for another one.
+    Again,
+    /// No run: there was one before, and they need not wait for another one.
+    Dismiss,
 }
 
 /// What a coordinator hears of.
@@ -63,8 +81,8 @@ pub enum Event {
     Status(AgentId, Status),
     /// All of an agent's record has come.
     Received(AgentId),
-    /// Somebody wants it to end.
-    Stop(String),
+    /// It is to end, and why.
+    Stop(Cause, String),
     /// Is the bus there?
     Bus(bool),
     /// Time has passed.
@@ -102,7 +120,7 @@ enum Phase {
     Gathering { until: Time },
     Preparing { until: Time },
     Going { start_at: Time },
-    Running { start_at: Time, stop: Option<(Time, String)>, alone_since: Option<Time> },
+    Running { start_at: Time, stop: Option<(Time, Cause, String)>, alone_since: Option<Time> },
     Failed { why: NotBegun, until: Time },
     Over,
 }
@@ -110,9 +128,10 @@ enum Phase {
 impl Coordinator {
     /// Nobody has come yet.
     pub fn new(task: Task, now: Time) -> Coordinator {
+        let gather_for = if task.then == Then::Dismiss { DISMISS_FOR } else { GATHER_FOR };
         Coordinator {
             task,
-            phase: Phase::Gathering { until: now + GATHER_FOR },
+            phase: Phase::Gathering { until: now + gather_for },
             members: BTreeMap::new(),
             order: Vec::new(),
             turned_away: BTreeSet::new(),
@@ -134,6 +153,12 @@ impl Coordinator {
         self.members.get(agent).map(|member| member.first).filter(|first| *first > 0)
     }
 
+    /// Those who take part, and whether no more is to come of their records.
+    pub fn records(&self) -> impl Iterator<Item = (&AgentId, bool)> {
+        let members = self.order.iter().filter_map(|id| Some((id, self.members.get(id)?)));
+        members.map(|(id, member)| (id, member.is_lost || member.is_complete()))
+    }
+
     /// How far all have come: arrivals that fell due, whole answers, and agents that are heard.
     pub fn progress(&self) -> (u64, u64, usize) {
         let running = self.members.values().filter_map(|member| match &member.stage {
@@ -153,7 +178,7 @@ impl Coordinator {
                     member.has_sent_all = true;
                 }
             }
-            Event::Stop(why) => self.stop(now, why),
+            Event::Stop(cause, why) => self.stop(now, cause, why),
             Event::Bus(is_there) => self.bus(now, is_there, out),
             Event::Tick => {}
         }
@@ -174,17 +199,17 @@ impl Coordinator {
         }
     }
 
-    fn stop(&mut self, now: Time, why: String) {
+    fn stop(&mut self, now: Time, cause: Cause, why: String) {
         match &mut self.phase {
             Phase::Gathering { .. } | Phase::Preparing { .. } => self.fail(now, vec![why], false),
             // Whoever has heard of the start begins, and then hears of the stop.
             Phase::Going { start_at } => {
                 let start_at = *start_at;
                 let at = start_at.max(now + STOP_AHEAD);
-                self.phase = Phase::Running { start_at, stop: Some((at, why)), alone_since: None };
+                self.phase = Phase::Running { start_at, stop: Some((at, cause, why)), alone_since: None };
             }
             Phase::Running { stop: stop @ None, .. } => {
-                *stop = Some((now + STOP_AHEAD, why));
+                *stop = Some((now + STOP_AHEAD, cause, why));
                 self.say_again_at = now;
                 // Nobody hears of it, and nobody's record can come: there is nothing to wait for.
                 if let Some(since) = &mut self.bus_gone_since {
@@ -206,7 +231,7 @@ impl Coordinator {
             Phase::Gathering { until } => self.gather(now, until),
             Phase::Preparing { until } => self.prepare(now, until),
             Phase::Going { start_at } => self.begin(now, start_at),
-            Phase::Running { start_at, stop, alone_since } => self.run(now, start_at, stop, alone_since, out),
+            Phase::Running { start_at, .. } => self.run(now, start_at, out),
             Phase::Failed { why, until } if now >= until => {
                 self.phase = Phase::Over;
                 out.push(Action::Done(Outcome::NotBegun(why)));
@@ -229,6 +254,9 @@ impl Coordinator {
         if self.order.len() == self.task.agents as usize {
             return self.deal(now);
         }
+        if now >= until && self.task.then == Then::Dismiss {
+            return self.fail(now, vec!["there is no other run".into()], false);
+        }
         if now >= until {
             let reason = format!(
                 "{} of {} agents came within {} s: start the others (unblink agent)",
@@ -242,6 +270,9 @@ impl Coordinator {
 
     /// Gives each its shares, in the order in which they came.
     fn deal(&mut self, now: Time) {
+        if self.task.then == Then::Dismiss {
+            return self.fail(now, vec!["there is no other run".into()], false);
+        }
         let mut first = 1;
         for id in &self.order {
             if let Some(member) = self.members.get_mut(id) {
@@ -307,14 +338,7 @@ impl Coordinator {
         }
     }
 
-    fn run(
-        &mut self,
-        now: Time,
-        start_at: Time,
-        stop: Option<(Time, String)>,
-        alone_since: Option<Time>,
-        out: &mut Vec<Action>,
-    ) {
+    fn run(&mut self, now: Time, start_at: Time, out: &mut Vec<Action>) {
         let overdue = now > start_at + self.task.length + END_WITHIN;
         for member in self.members.values_mut() {
             let is_over = matches!(member.stage, Stage::Ended(_)) && member.is_complete();
@@ -326,7 +350,7 @@ impl Coordinator {
                 out.push(Action::Note(format!("{} is lost: {why}", member.name())));
             }
         }
-        if stop.is_none() {
+        if matches!(self.phase, Phase::Running { stop: None, .. }) {
             let stopped = self.members.values().find_map(|member| match &member.stage {
                 Stage::Ended(ended) => {
                     ended.stopped_by.as_ref().map(|why| format!("{}: {why}", member.name()))
@@ -335,24 +359,21 @@ impl Coordinator {
             });
             if let Some(why) = stopped {
                 out.push(Action::Note(format!("stopping all agents: {why}")));
-                self.stop(now, why);
+                self.stop(now, Cause::Coordinator, why);
             }
         }
         let others = self.members.values().all(|member| member.is_complete() || member.is_lost);
-        let alone_since = match others && self.bus_gone_since.is_none() {
-            true => Some(alone_since.unwrap_or(now)),
-            false => None,
-        };
-        if let Phase::Running { alone_since: of_phase, .. } = &mut self.phase {
-            *of_phase = alone_since;
-        }
+        let is_alone = others && self.bus_gone_since.is_none();
+        let Phase::Running { alone_since, .. } = &mut self.phase else { return };
+        *alone_since = is_alone.then(|| alone_since.unwrap_or(now));
+        let has_waited = alone_since.is_some_and(|since| now >= since + RETURN_WITHIN);
         let all = self.members.values().all(Member::is_complete);
         let bus_is_given_up = self.bus_gone_since.is_some_and(|since| now >= since + BUS_BACK_WITHIN);
-        if all || bus_is_given_up || alone_since.is_some_and(|since| now >= since + RETURN_WITHIN) {
+        if all || bus_is_given_up || has_waited {
             let parts = self.order.iter().filter_map(|id| Some((id, self.members.get(id)?)));
             let parts = parts.map(|(id, member)| member.part(id.clone())).collect();
             let stopped = match &self.phase {
-                Phase::Running { stop, .. } => stop.clone().map(|(_, why)| why),
+                Phase::Running { stop, .. } => stop.clone().map(|(.., why)| why),
                 _ => None,
             };
             // The last word that each hears.

@@ -169,6 +169,22 @@ pub struct Reply {
     pub order: Order,
 }
 
+/// What ends a load before its planned end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Somebody wants it to end, or an agent has ended it.
+    Coordinator,
+    /// Nobody said so: the coordinator has gone silent.
+    Lease,
+    /// A rule of the run has held for the figures of all agents.
+    Rule,
+    /// Enough is known.
+    Enough,
+    /// A guard of the coordinator, by its name in documents.
+    Guard(String),
+}
+
 /// What an agent is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
@@ -186,6 +202,8 @@ pub enum Order {
     Stop {
         /// When.
         at: Time,
+        /// What it comes of.
+        cause: Cause,
         /// For people.
         why: String,
     },
@@ -194,8 +212,16 @@ pub enum Order {
         /// For people.
         why: String,
     },
+    /// The run for which this agent is there again won't come.
+    NotNeeded {
+        /// It is for this process and no other.
+        agent: AgentId,
+    },
     /// All that was recorded has come.
-    Done,
+    Done {
+        /// Another run is to follow: be there again.
+        again: bool,
+    },
 }
 
 /// A part in a run.
@@ -215,8 +241,11 @@ pub struct Offer {
     pub last: u32,
     /// Of so many.
     pub of: u32,
-    /// The words after `unblink run`.
+    /// The words after `unblink`.
     pub arguments: Vec<String>,
+    /// Which of the runs that they ask for this is, where they ask for several; the program knows how to read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<serde_json::Value>,
     /// The files that they name.
     pub files: Vec<OfferedFile>,
     /// What makes requests of this run unlike those of all others.

@@ -25,3 +25,19 @@ fn hostile_worlds_without_a_complaint() {
         );
     }
 }
+
+/// A thousand agents are as many as a load has shares, nearly. Each says something twice a second and is answered, and nobody is
+/// lost for what the bus loses.
+#[test]
+fn a_thousand_agents_begin_and_end_together() {
+    for (seed, agents) in [(1, 100), (2, 1_000)] {
+        let mut world = World::crowd(seed, agents);
+        world.run();
+        assert_eq!(world.check(), Fate::Whole, "{agents} agents");
+        let (seconds, count) = world.size();
+        let each = world.words() as f64 / count as f64;
+        // Two words a second and their answers, and 33 questions about the time.
+        let most = 4.2 * seconds as f64 + 2.0 * 40.0;
+        assert!(each < most, "{each} words for each of {agents} agents in {seconds} s, more than {most}");
+    }
+}

@@ -18,6 +18,7 @@ fn offer(agent: &str, made_at: Time, version: &str) -> Event {
         last: 1,
         of: 1,
         arguments: Vec::new(),
+        part: None,
         files: Vec::new(),
         run_seed: 1,
     };

@@ -50,7 +50,8 @@ impl AgentBus {
     }
 }
 
-/// Gets onto the bus and waits for an offer. The word of `trusted` counts. `act` is called on the bus's thread.
+/// Gets onto the bus and waits for an offer, of the first run or of one that was said to follow. The word of `trusted` counts. `act`
+/// is called on the bus's thread.
 ///
 /// # Errors
 /// There is no bus.
@@ -59,6 +60,7 @@ pub fn join(
     id: AgentId,
     machine: Machine,
     trusted: Vec<String>,
+    is_again: bool,
     now: Now,
     act: impl FnMut(Action) + Send + 'static,
 ) -> Result<AgentBus, BusError> {
@@ -76,6 +78,7 @@ pub fn join(
         };
         let _ = ready.send(Ok(()));
         let agent = Agent::new(id.clone(), machine, now());
+        let agent = if is_again { agent.again() } else { agent };
         Life { options, id, client, agent, trusted, now, act }.live(words, heard).await;
     };
     let thread = thread("bus", life)?;

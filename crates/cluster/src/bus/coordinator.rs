@@ -2,7 +2,7 @@
 
 use super::{BusError, KEEP, Now, Options, PLACE, TICK, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, Outcome, Task};
-use crate::message::{AgentId, FromAgent, FromCoordinator, Stage, Time};
+use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place};
 use crate::signed;
 use async_nats::connection::State;
@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -31,7 +32,7 @@ pub struct Coordinating {
     /// Who says so.
     pub signer: KeyPair,
     /// What agents may fetch, by its SHA-256.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: Arc<BTreeMap<String, Vec<u8>>>,
     /// Records go into folders of their own in there.
     pub records: PathBuf,
     /// What a record consists of.
@@ -53,11 +54,22 @@ pub enum Told {
         ok: u64,
         /// Agents that are heard.
         heard: usize,
+        /// Of each agent that takes part.
+        records: Vec<Record>,
     },
     /// It is over. With the folders of the records that have come.
     Done(Outcome, Vec<PathBuf>),
     /// The records can't be kept.
     Broken(String),
+}
+
+/// The record of an agent, as far as it has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its folder, once something is in there.
+    pub dir: Option<PathBuf>,
+    /// No more is waited for.
+    pub is_over: bool,
 }
 
 /// A coordinator on the bus.
@@ -69,8 +81,14 @@ pub struct CoordinatorBus {
 
 impl CoordinatorBus {
     /// Ends the load of all.
-    pub fn stop(&self, why: String) {
-        let _ = self.inputs.send(Event::Stop(why));
+    pub fn stop(&self, cause: Cause, why: String) {
+        let _ = self.inputs.send(Event::Stop(cause, why));
+    }
+
+    /// The same from elsewhere.
+    pub fn stopper(&self) -> impl Fn(Cause, String) + Clone + Send + 'static + use<> {
+        let inputs = self.inputs.clone();
+        move |cause, why| drop(inputs.send(Event::Stop(cause, why)))
     }
 
     /// Waits until all has been said.
@@ -172,7 +190,7 @@ struct Life<T> {
     client: Client,
     machine: Rc<RefCell<Coordinator>>,
     signer: KeyPair,
-    files: BTreeMap<String, Vec<u8>>,
+    files: Arc<BTreeMap<String, Vec<u8>>>,
     dir: PathBuf,
     names: &'static [&'static str],
     inboxes: BTreeMap<AgentId, (Inbox, PathBuf)>,
@@ -320,7 +338,12 @@ impl<T: FnMut(Told)> Life<T> {
     fn tell_progress(&mut self) {
         let machine = self.machine.borrow();
         let ((due, ok, heard), start_at) = (machine.progress(), machine.start_at());
+        let records = machine.records().map(|(agent, is_over)| Record {
+            dir: self.inboxes.get(agent).map(|(_, dir)| dir.clone()),
+            is_over,
+        });
+        let records = records.collect();
         drop(machine);
-        (self.tell)(Told::Progress { start_at, due, ok, heard });
+        (self.tell)(Told::Progress { start_at, due, ok, heard, records });
     }
 }

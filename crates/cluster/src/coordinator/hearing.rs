@@ -1,9 +1,9 @@
 //! What a coordinator answers to what agents say.
 
 use super::member::Member;
-use super::{Action, Coordinator, Phase};
+use super::{Action, Coordinator, Phase, Then};
 use crate::PROTOCOL;
-use crate::message::{AgentId, Machine, Offer, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, Machine, Offer, Order, Reply, Stage, Status, Time};
 
 impl Coordinator {
     pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
@@ -14,7 +14,8 @@ impl Coordinator {
             let Stage::Waiting(machine) = &status.stage else { return };
             // It goes on waiting: another run may want it.
             if let Some(why) = self.no_place(machine) {
-                if self.turned_away.insert(from) {
+                // Of several runs, it is there for the next one already.
+                if self.task.then != Then::Again && self.turned_away.insert(from) {
                     out.push(Action::Note(format!("an agent on {} takes no part: {why}", machine.host)));
                 }
                 return;
@@ -94,17 +95,22 @@ impl Coordinator {
                 Order::Offer(Box::new(self.offer(now, to, member)))
             }
             (Phase::Going { start_at }, Stage::Armed(_)) => Order::Go { start_at: *start_at },
-            (Phase::Running { .. } | Phase::Over, Stage::Ended(_)) if member.is_complete() => Order::Done,
-            (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
-                Order::Stop { at: now, why: "the coordinator had lost it".into() }
+            (Phase::Running { .. } | Phase::Over, Stage::Ended(_)) if member.is_complete() => {
+                Order::Done { again: self.task.then == Then::Again }
             }
-            (Phase::Running { stop: Some((at, why)), .. }, Stage::Going | Stage::Running(_)) => {
-                Order::Stop { at: *at, why: why.clone() }
+            (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
+                Order::Stop { at: now, cause: Cause::Coordinator, why: "the coordinator had lost it".into() }
+            }
+            (Phase::Running { stop: Some((at, cause, why)), .. }, Stage::Going | Stage::Running(_)) => {
+                Order::Stop { at: *at, cause: cause.clone(), why: why.clone() }
             }
             (
                 Phase::Running { .. },
                 Stage::Waiting(_) | Stage::Preparing | Stage::Armed(_) | Stage::Refused(_),
             ) => Order::Leave { why: "the run has begun without it".into() },
+            (Phase::Failed { .. }, Stage::Waiting(_)) if self.task.then == Then::Dismiss => {
+                Order::NotNeeded { agent: to.clone() }
+            }
             (Phase::Failed { why, .. }, _) => Order::Leave { why: why.reasons.join("; ") },
             _ => Order::GoOn,
         }
@@ -121,6 +127,7 @@ impl Coordinator {
             last: member.first + member.machine.shares - 1,
             of,
             arguments: self.task.arguments.clone(),
+            part: self.task.part.clone(),
             files: self.task.files.clone(),
             run_seed: self.task.run_seed,
         }

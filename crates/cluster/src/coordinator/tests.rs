@@ -27,6 +27,8 @@ impl Stand {
             files: Vec::new(),
             run_seed: 1,
             shares_max: 8,
+            part: None,
+            then: Then::Leave,
         };
         Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }
     }
@@ -112,6 +114,33 @@ fn who_comes_too_late_or_is_another_build_has_no_place_and_goes_on_waiting() {
     assert!(!orders(&out).iter().any(|(to, _)| *to == "late"), "{out:?}");
 }
 
+/// Who is there for another run is let go; who was never in one goes on waiting.
+#[test]
+fn who_is_not_needed_any_more_may_leave() {
+    let mut stand = Stand::new(2);
+    stand.coordinator.task.then = Then::Dismiss;
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    let out = stand.says("b", Stage::Waiting(machine("1", 1)));
+    let is_let_go = |to: &str| {
+        let named = Order::NotNeeded { agent: to.to_string() };
+        orders(&out).iter().any(|(other, order)| *other == to && **order == named)
+    };
+    assert!(is_let_go("a") && is_let_go("b"), "{out:?}");
+    assert!(matches!(done(&stand.after(LEAVE_FOR, Event::Tick)), Some(Outcome::NotBegun(_))));
+    let reply = |agent: &str| {
+        let order = Order::NotNeeded { agent: agent.to_string() };
+        crate::agent::Event::Reply(Reply { run: "r".into(), answers: 0, order })
+    };
+    let leaves = |agent: crate::agent::Agent, event| {
+        let (mut agent, mut out) = (agent, Vec::new());
+        agent.handle(NOW, event, &mut out);
+        out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
+    };
+    let agent = || crate::agent::Agent::new("a".into(), machine("1", 1), NOW);
+    assert!(leaves(agent().again(), reply("a")));
+    assert!(!leaves(agent().again(), reply("b")) && !leaves(agent(), reply("a")));
+}
+
 /// Of two runs that gather in one fleet, the one that was first has the agent.
 #[test]
 fn an_agent_of_another_run_is_not_counted() {
@@ -137,7 +166,7 @@ fn a_bus_that_is_gone_for_good_is_given_up() {
     assert!(done(&stand.after(1, Event::Tick)).is_some());
     let mut stand = Stand::running();
     stand.after(SECOND, Event::Bus(false));
-    let out = stand.after(SECOND, Event::Stop("interrupted".into()));
+    let out = stand.after(SECOND, Event::Stop(Cause::Coordinator, "interrupted".into()));
     let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
     assert!(parts.iter().all(|part| part.is_lost), "{parts:?}");
 }
@@ -235,7 +264,7 @@ fn a_guard_of_one_stops_all_at_one_instant() {
     let at = stand.now + STOP_AHEAD;
     let is_stop = |(to, order): &(&str, &Order)| {
         *to == "b"
-            && matches!(order, Order::Stop { at: told, why } if *told == at && why.contains("budget-errors"))
+            && matches!(order, Order::Stop { at: told, why, .. } if *told == at && why.contains("budget-errors"))
     };
     let out = [out, stand.after(SAY_AGAIN, Event::Tick)].concat();
     assert!(orders(&out).iter().any(is_stop), "{out:?}");

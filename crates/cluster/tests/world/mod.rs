@@ -7,8 +7,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{self, Agent};
-use unblink_cluster::coordinator::{self, Coordinator, Outcome, Task};
-use unblink_cluster::message::{Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
+use unblink_cluster::coordinator::{self, Coordinator, Outcome, Task, Then};
+use unblink_cluster::message::{Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -129,11 +129,31 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u64) -> World {
+        World::of(seed, None)
+    }
+
+    /// So many agents with a share each, over a bus that loses one word of a hundred and does nothing else.
+    pub(crate) fn crowd(seed: u64, agents: u64) -> World {
+        World::of(seed, Some(agents))
+    }
+
+    /// What agents and coordinator have said to each other.
+    pub(crate) fn words(&self) -> u64 {
+        self.sent
+    }
+
+    /// How long it took, and how many agents there are.
+    pub(crate) fn size(&self) -> (u64, usize) {
+        (self.now / SECOND, self.nodes.len())
+    }
+
+    fn of(seed: u64, crowd: Option<u64>) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u64| random.next_u64() % n.max(1);
         let agents = 1 + below(5);
+        let agents = crowd.unwrap_or(agents);
         let length = (2 + below(20)) * SECOND;
-        let is_hostile = below(3) > 0;
+        let is_hostile = below(3) > 0 && crowd.is_none();
         let mut window = |is_there: bool, longest: u64| {
             is_there.then(|| {
                 let from = below(40) * SECOND / 2 + below(SECOND);
@@ -149,7 +169,7 @@ impl World {
             shares: shares as u32,
         };
         let nodes = (0..agents).map(|number| {
-            let shares = 1 + (seed + number) % 3;
+            let shares = if crowd.is_some() { 1 } else { 1 + (seed + number) % 3 };
             let trouble = if is_hostile { (seed / 3 + number * 5) % 12 } else { 11 };
             let parted = window(trouble == 0 || trouble == 1, 15 * SECOND);
             let stands_still = window(trouble == 2, 12 * SECOND);
@@ -189,11 +209,19 @@ impl World {
             files: Vec::new(),
             run_seed: seed,
             shares_max: 1024,
+            part: None,
+            then: Then::Leave,
         };
         let clock = Clock { ahead: 0, drift_ppm: (seed % 41) as i64 - 20 };
         World {
             now: 0,
-            loss: if is_hostile { [0.0, 0.01, 0.1, 0.3][(seed % 4) as usize] } else { 0.0 },
+            loss: if crowd.is_some() {
+                0.01
+            } else if is_hostile {
+                [0.0, 0.01, 0.1, 0.3][(seed % 4) as usize]
+            } else {
+                0.0
+            },
             doubled: if is_hostile { 0.1 } else { 0.0 },
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
             bus_gone,
@@ -204,7 +232,7 @@ impl World {
             words: BTreeMap::new(),
             sent: 0,
             length,
-            interrupted_at: (seed % 13 == 5).then(|| below(20 * SECOND)),
+            interrupted_at: (seed % 13 == 5 && crowd.is_none()).then(|| below(20 * SECOND)),
             outcome: None,
             seed,
             random,
@@ -247,7 +275,7 @@ impl World {
                 self.coordinate(coordinator::Event::Bus(is_there));
                 if self.interrupted_at.is_some_and(|at| self.now >= at) {
                     self.interrupted_at = None;
-                    self.coordinate(coordinator::Event::Stop("Ctrl-C".into()));
+                    self.coordinate(coordinator::Event::Stop(Cause::Coordinator, "Ctrl-C".into()));
                 }
                 self.coordinate(coordinator::Event::Tick);
             }
