@@ -77,13 +77,13 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) if args.agents.agents.is_some() => agents::run(args),
-        Command::Run(args) => agents::check_alone(args).and_then(|()| run::run(args)),
+        Command::Run(args) => agents::check_alone(&args.agents).and_then(|()| run::run(args)),
         Command::Try(args) => tried::tried(args),
         Command::Fill(args) => fill::fill(args),
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
-        Command::Agent(args) => agents::agent(args),
+        Command::Agent(args) => agents::agent(args, run_of),
         Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),
         Command::Size(args) => size::size(args),
@@ -110,6 +110,16 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Schema { document } => print_schema(*document),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man(args) => manual::man(args),
+    }
+}
+
+/// The run that a command line asks for, or one of those.
+fn run_of(argv: Vec<OsString>, part: Option<&serde_json::Value>) -> anyhow::Result<args::run::RunArgs> {
+    match (plan::stage_line(argv)?.command, part) {
+        (Command::Run(args), None) => Ok(*args),
+        (Command::Knee(args), Some(part)) => knee::trial_of(&args, part),
+        (Command::Compare(args), Some(part)) => compare::run_of(&args, part),
+        _ => anyhow::bail!("what is offered is no run"),
     }
 }
 

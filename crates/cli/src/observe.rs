@@ -30,12 +30,35 @@ pub(crate) enum End {
 impl End {
     /// A guard ended it `at` this time after the schedule's zero.
     pub(crate) fn by_guard(guard: GuardKind, rule: String, at: Nanos) -> End {
-        End::Aborted(Aborted { rule, at_ns: at.0, guard: Some(guard) })
+        Why::Guard(guard).end(rule, at)
     }
 
     /// A guard ended it, and not a rule that the target has broken.
     pub(crate) fn is_guard(&self) -> bool {
         matches!(self, End::Aborted(Aborted { guard: Some(_), .. }))
+    }
+}
+
+/// What ends a load from elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// A guard.
+    Guard(GuardKind),
+    /// A rule of `--abort-on` that is held against more than this process has seen.
+    Rule,
+    /// Enough is known.
+    Enough,
+}
+
+impl Why {
+    /// The end that it makes, `at` this time after the schedule's zero.
+    pub(crate) fn end(self, rule: String, at: Nanos) -> End {
+        let aborted = |guard| End::Aborted(Aborted { rule, at_ns: at.0, guard });
+        match self {
+            Why::Guard(guard) => aborted(Some(guard)),
+            Why::Rule => aborted(None),
+            Why::Enough => End::Enough,
+        }
     }
 }
 

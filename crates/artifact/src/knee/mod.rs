@@ -242,6 +242,8 @@ pub enum RefusalCode {
     NotAtRest,
     /// A guard stopped the trial at this rate.
     Guard,
+    /// The agents could not be led through the trial at this rate.
+    Agents,
     /// The target did not answer the request before the first trial as expected: nothing was measured.
     Preflight,
 }

@@ -87,9 +87,10 @@ impl Local {
         agent.spawn().context("can't start an agent")
     }
 
-    /// The own records of the agents, for where the bus has not brought all of them.
-    pub(super) fn records(&self) -> Vec<PathBuf> {
-        (1..=self.agents.len()).map(|number| self.dir.join(format!("agent-{number}"))).collect()
+    /// The own records of the agents, of one of the runs in which they took part, for where the bus has not brought all of them.
+    pub(super) fn records(&self, run: u32) -> Vec<PathBuf> {
+        let own = |number| super::agent::folder_of(&self.dir.join(format!("agent-{number}")), run);
+        (1..=self.agents.len()).map(own).collect()
     }
 
     /// Have all agents gone before there was a run?

@@ -9,12 +9,12 @@ use unblink_cluster::message::OfferedFile;
 use unblink_cluster::record;
 
 /// What stands in files, by its SHA-256.
-type Contents = BTreeMap<String, Vec<u8>>;
+pub(super) type Contents = BTreeMap<String, Vec<u8>>;
 
 /// All files of a run together, which agents keep in memory while they fetch them.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// The words after `unblink run`.
+/// The words after `unblink`.
 ///
 /// # Errors
 /// One of them is secret.
@@ -32,7 +32,7 @@ pub(super) fn arguments(is_local: bool) -> Result<Vec<String>> {
             "a secret on the command line would travel over the bus: write ${{NAME}} into a plan, which each agent fills in from its own environment"
         );
     }
-    Ok(words.into_iter().skip(2).collect())
+    Ok(words.into_iter().skip(1).collect())
 }
 
 /// The files that were read so far, and what stands in them.

@@ -2,6 +2,7 @@
 
 use crate::value;
 use clap::Args;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use unblink_core::schedule::Rate;
@@ -14,15 +15,42 @@ const FLEET: &str = "default";
 #[command(next_help_heading = "Many machines")]
 pub(crate) struct AgentsArgs {
     /// Let this many agents (unblink agent) on the bus offer the load together; local:N starts N of them here, and a bus
-    #[arg(long, value_name = "N|local:N", conflicts_with_all = ["share", "start_at", "threads"])]
+    #[arg(long, value_name = "N|local:N")]
     pub agents: Option<Agents>,
 
     #[command(flatten)]
     pub bus: BusArgs,
 
+    /// Let the agents wait for another run when this one is over
+    #[arg(long, requires = "agents", help_heading = "Many machines")]
+    pub agents_stay: bool,
+
     /// For local:N: the nats-server to start [default: the one in PATH, or in target/tools]
-    #[arg(long, value_name = "FILE", requires = "agents")]
+    #[arg(long, value_name = "FILE", requires = "agents", help_heading = "Many machines")]
     pub nats_server: Option<PathBuf>,
+}
+
+impl AgentsArgs {
+    /// The flags that say the same.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let BusArgs { bus, nkey, bus_ca, fleet } = &self.bus;
+        let path = |path: &PathBuf| path.display().to_string();
+        let values = [
+            ("agents", self.agents.map(|agents| agents.to_string())),
+            ("bus", bus.clone()),
+            ("nkey", nkey.as_ref().map(path)),
+            ("bus-ca", bus_ca.as_ref().map(path)),
+            ("fleet", fleet.clone()),
+            ("nats-server", self.nats_server.as_ref().map(path)),
+        ];
+        let words = values.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
+        words.chain(self.agents_stay.then(|| "--agents-stay".to_string())).collect()
+    }
+
+    /// All of them are processes of this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.agents, Some(Agents::Local(_)))
+    }
 }
 
 /// How many agents, and where they are.
@@ -32,6 +60,15 @@ pub(crate) enum Agents {
     Local(u32),
     /// Whoever is on the bus.
     Anywhere(u32),
+}
+
+impl fmt::Display for Agents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Agents::Local(count) => write!(f, "local:{count}"),
+            Agents::Anywhere(count) => write!(f, "{count}"),
+        }
+    }
 }
 
 impl FromStr for Agents {
@@ -148,6 +185,10 @@ mod tests {
     fn agents_here_and_elsewhere() {
         assert_eq!("20".parse(), Ok(Agents::Anywhere(20)));
         assert_eq!("local:4".parse(), Ok(Agents::Local(4)));
+        assert_eq!(
+            [Agents::Anywhere(20), Agents::Local(4)].map(|agents| agents.to_string()),
+            ["20", "local:4"]
+        );
         for bad in ["", "0", "local:", "local:0", "local", "-1", "1025", "local:1025", "four"] {
             assert!(bad.parse::<Agents>().unwrap_err().contains("number of agents"), "{bad}");
         }

@@ -1,5 +1,6 @@
 //! `unblink compare`: its flags.
 
+use super::agents::AgentsArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
@@ -91,6 +92,9 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub target: TargetArgs,
+
+    #[command(flatten)]
+    pub agents: AgentsArgs,
 
     /// The simulated baseline: --server or --scenario, or the [world] of a plan
     #[command(flatten)]

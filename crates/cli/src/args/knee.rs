@@ -1,5 +1,6 @@
 //! `unblink knee`: its flags.
 
+use super::agents::AgentsArgs;
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
@@ -166,6 +167,9 @@ pub(crate) struct KneeArgs {
 
     #[command(flatten)]
     pub target: TargetArgs,
+
+    #[command(flatten)]
+    pub agents: AgentsArgs,
 
     /// Folder for the record and the report [default: unblink-knee/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

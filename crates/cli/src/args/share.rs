@@ -10,11 +10,11 @@ use unblink_core::plan::SHARES_MAX;
 pub(crate) struct ShareArgs {
     /// Offer only this share of the load, such as 2/4, or several, such as 3-4/8, each with a thread of its own; other machines
     /// offer the others, from the same plan, --seed and --start-at, and unblink merge makes one run of all
-    #[arg(long, value_name = "K/N", requires = "start_at", conflicts_with = "threads", value_parser = share)]
+    #[arg(long, value_name = "K/N", requires = "start_at", conflicts_with_all = ["threads", "agents"], value_parser = share)]
     pub share: Option<ShareOf>,
 
     /// Begin at this time (RFC 3339, such as 2026-11-27T12:00:00Z), by the clock of this machine
-    #[arg(long, value_name = "TIME", value_parser = start_at)]
+    #[arg(long, value_name = "TIME", conflicts_with = "agents", value_parser = start_at)]
     pub start_at: Option<Timestamp>,
 
     /// What makes requests of this run unlike those of all others, where a coordinator says so

@@ -1,5 +1,6 @@
 //! `unblink signoff`: its flags, and the stages of a plan.
 
+use super::agents::AgentsArgs;
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
 use super::{metric_rule, objectives};
@@ -55,6 +56,9 @@ pub(crate) struct SignoffArgs {
     /// Leave out the stages behind the first one that did not pass
     #[arg(long)]
     pub fail_fast: bool,
+
+    #[command(flatten)]
+    pub agents: AgentsArgs,
 
     /// Folder for the report and for the records of all stages [default: unblink-signoff/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

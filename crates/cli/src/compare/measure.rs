@@ -1,7 +1,9 @@
 //! Runs of both sides in turn, each in a folder of its own.
 
 use super::Measured;
+use super::led::{self, Part};
 use super::side::{Ready, Source};
+use crate::agents::Fleet;
 use crate::args::compare::CompareArgs;
 use crate::errors::PreflightFailed;
 use crate::{exit, output, signals};
@@ -39,8 +41,10 @@ pub(super) fn measure(
     let interruptions = signals::listen()?;
     interruptions.defer();
     let mut experiment = Interleaved::new(args.runs, done);
-    let mut runner = Runner { args, sources, root, interruptions };
+    let fleet = args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, root)).transpose()?;
+    let mut runner = Runner { args, sources, root, interruptions, fleet };
     let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;
+    runner.fleet.map_or(Ok(()), Fleet::dismiss)?;
     if let Some(turn) = experiment.next_trial() {
         output::note(format_args!(
             "interrupted in run {} of {}; to go on, give the same command with --resume {}",
@@ -77,6 +81,8 @@ struct Runner<'a> {
     sources: [Source; 2],
     root: &'a Path,
     interruptions: signals::Interruptions,
+    /// Who offers the load, if that is not this process.
+    fleet: Option<Fleet>,
 }
 
 impl TrialRunner for Runner<'_> {
@@ -92,8 +98,15 @@ impl TrialRunner for Runner<'_> {
         let sides = self.root.join(side.name());
         let place = next_number(&sides);
         let folder = sides.join(place.to_string());
-        let ready = self.sources[side as usize].ready(args, place * 2 + side as u64)?;
-        let document = ready.run(args, &folder, &self.interruptions)?;
+        let number = place * 2 + side as u64;
+        let ready = self.sources[side as usize].ready(args, number)?;
+        let document = match &mut self.fleet {
+            Some(fleet) => {
+                let part = Part { side: side as usize, number };
+                led::lead(fleet, ready, part, &folder, &self.interruptions)?
+            }
+            None => ready.run(args, &folder, &self.interruptions)?,
+        };
         if document.status == RunStatus::Interrupted {
             return Ok(None);
         }
@@ -150,8 +163,9 @@ fn counts(side: Side, document: &RunDocument) -> bool {
 /// The number after the last that is there.
 fn next_number(side: &Path) -> u64 {
     let numbers = std::fs::read_dir(side).into_iter().flatten().filter_map(|entry| {
+        // `3`, and `3.agents` beside it.
         let name = entry.ok()?.file_name();
-        name.to_str()?.parse::<u64>().ok()
+        name.to_str()?.split('.').next()?.parse::<u64>().ok()
     });
     numbers.max().unwrap_or(0) + 1
 }

@@ -2,6 +2,7 @@
 
 mod begun;
 mod knees;
+mod led;
 mod measure;
 mod side;
 
@@ -14,11 +15,12 @@ use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::journey::{self, Journey};
 use crate::request::Request;
-use crate::{environment, exit, history, output, secrets};
+use crate::{agents, environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use begun::Begun;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory};
+pub(crate) use led::run_of;
 use side::Source;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ const BASELINE: &str = "baseline:";
 
 /// Compares and reports. Gives the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
+    agents::check_alone(&args.agents)?;
     match places(args)? {
         Places::Measured(sources) => measured(args, sources),
         Places::Saved(baseline, candidate) => saved(args, baseline, candidate),
@@ -186,6 +189,7 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
     let first = [sources[0].ready(args, 0)?, sources[1].ready(args, 1)?];
+    led::check(args, &first)?;
     let begun = Begun::of(args, &first);
     match args.resume {
         Some(_) => begun.check(&root)?,
@@ -226,7 +230,10 @@ fn pointless_flags(argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let measuring = TargetArgs::augment_args(LoadArgs::augment_args(clap::Command::new("measuring")));
     let names = measuring.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
     names
-        .chain(["runs", "resume", "quiet", "simulate", "network", "generator"].map(|name| (name, Some(name))))
+        .chain(
+            ["runs", "resume", "quiet", "simulate", "network", "generator", "agents"]
+                .map(|name| (name, Some(name))),
+        )
         .filter(|(id, _)| sub.value_source(id) == Some(ValueSource::CommandLine))
         .map(|(id, long)| format!("--{}", long.unwrap_or(id)))
         .collect()

@@ -72,11 +72,10 @@ impl Source {
     /// The run with this number, which also picks its seed: each has arrivals of its own, or no two Poisson runs would
     /// differ in them.
     pub(super) fn ready(&self, args: &CompareArgs, number: u64) -> Result<Ready> {
-        let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
-        let connections = load.connections;
+        let connections = args.load.connections;
         match self {
             Source::Real { requests, setup, journeys } => {
-                let prepared = run::prepare(&self.run_args(args, load))?;
+                let prepared = run::prepare(&self.numbered(args, number))?;
                 let setup = setup.iter().map(|one| &one.request);
                 let steps = journey::requests(journeys);
                 let all: Vec<Request> = requests.iter().chain(setup).chain(steps).cloned().collect();
@@ -84,12 +83,18 @@ impl Source {
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
-                let simulation = world.simulation(&world.load(&load), "ideal", &wanted(args)?)?;
+                let simulation =
+                    world.simulation(&world.load(&seeded(args, number)), "ideal", &wanted(args)?)?;
                 let header = &simulation.header;
                 let asked = asked::of_world(words, connections, header.plan.retry.as_ref(), &header.journeys);
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }
         }
+    }
+
+    /// The run with this number.
+    pub(super) fn numbered(&self, args: &CompareArgs, number: u64) -> RunArgs {
+        self.run_args(args, seeded(args, number))
     }
 
     /// The plan of a run and its load in a line, without the network.
@@ -116,6 +121,11 @@ impl Source {
     }
 }
 
+/// Each run has arrivals of its own.
+fn seeded(args: &CompareArgs, number: u64) -> LoadArgs {
+    LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() }
+}
+
 /// What simulated servers are asked for.
 fn wanted(args: &CompareArgs) -> Result<Asked> {
     Wanted::of(&args.beside, &args.journeys[0], args.under_way.journeys_max).map(Asked::wanted)
@@ -128,6 +138,18 @@ impl Ready {
             Run::Real(prepared) => &prepared.header,
             Run::Simulated(simulation) => &simulation.header,
         }
+    }
+
+    /// Of a real target.
+    pub(super) fn prepared(self) -> Option<Prepared> {
+        match self.run {
+            Run::Real(prepared) => Some(*prepared),
+            Run::Simulated(_) => None,
+        }
+    }
+
+    pub(super) fn is_simulated(&self) -> bool {
+        matches!(self.run, Run::Simulated(_))
     }
 
     /// Asks a real target once.

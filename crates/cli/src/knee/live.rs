@@ -1,11 +1,10 @@
 //! Trials against a real target, each with a run folder of its own.
 
-use super::{criterion, journeys, recorded, rest};
-use crate::args::arrivals::Arrivals;
-use crate::args::knee::{KneeArgs, Level, Objective};
-use crate::args::load::LoadArgs;
-use crate::args::run::RunArgs;
-use crate::args::steady::Warmup;
+use super::led::{self, Part};
+use super::trial::{run_args, with_seed};
+use super::{criterion, journeys, rest};
+use crate::agents::{self, Fleet};
+use crate::args::knee::{KneeArgs, Objective};
 use crate::journey;
 use crate::observe::{End, Observer};
 use crate::request::Request;
@@ -13,7 +12,6 @@ use crate::request::version::Version;
 use crate::run::objectives::{self, Known};
 use crate::run::{self, Prepared, Watched, execute_watched, prepare};
 use crate::signals::Interruptions;
-use crate::value::Shape;
 use crate::{asked, output};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -21,7 +19,7 @@ use std::time::Duration;
 use unblink_analysis::evidence;
 use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Trial, TrialRunner};
 use unblink_analysis::slo::Slo;
-use unblink_artifact::document::RunStatus;
+use unblink_artifact::document::{Aborted, GuardKind, RunStatus};
 use unblink_artifact::header::PartNames;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
 use unblink_artifact::tally::Tally;
@@ -44,6 +42,8 @@ pub(super) struct Runner {
     refused: Option<KneeRefusal>,
     /// The last trial left requests behind that were never answered.
     is_littered: bool,
+    /// Who offers the load, if that is not this process.
+    fleet: Option<Fleet>,
 }
 
 /// Between two trials.
@@ -94,9 +94,14 @@ impl Runner {
         folder: &Path,
         first: u32,
         interruptions: Interruptions,
+        fleet: Option<Fleet>,
     ) -> Result<Runner> {
         let (args, folder) = (args.clone(), folder.to_path_buf());
-        Ok(Runner { args, folder, first, interruptions, refused: None, is_littered: false })
+        Ok(Runner { args, folder, first, interruptions, refused: None, is_littered: false, fleet })
+    }
+
+    fn refuse(&mut self, code: RefusalCode, trial: &Trial, why: Option<String>) {
+        self.refused = Some(KneeRefusal { code, rate_per_s: trial.rate.as_per_s(), why });
     }
 
     /// The backlog has been answered or given up. What was given up may still keep the target busy: an answer to a
@@ -127,7 +132,8 @@ impl Runner {
         let name = format!("trial-{:02}", trial.number);
         let others = (2..).map(|n| self.folder.join(format!("{name}-{n}")));
         let first = self.folder.join(&name);
-        std::iter::once(first.clone()).chain(others).find(|folder| !folder.exists()).unwrap_or(first)
+        let is_free = |folder: &PathBuf| !folder.exists() && !agents::beside(folder, "agents").exists();
+        std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
     }
 }
 
@@ -140,6 +146,10 @@ impl super::Runner for Runner {
     fn refusal(&self) -> Option<KneeRefusal> {
         self.refused.clone()
     }
+
+    fn end(self) -> Result<()> {
+        self.fleet.map_or(Ok(()), Fleet::dismiss)
+    }
 }
 
 impl TrialRunner for Runner {
@@ -149,15 +159,14 @@ impl TrialRunner for Runner {
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
         let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max)?;
-        let prepared = prepare(&RunArgs { load: with_seed(args.load.clone(), trial), ..args })?;
+        let prepared = prepare(&with_seed(args, trial.number))?;
         // Of a search that goes on, the trials before may have left something behind.
         let is_first = trial.number == self.first && !self.is_littered;
         if !is_first {
             match self.come_to_rest(&prepared) {
                 Rest::Reached => {}
                 Rest::None => {
-                    let (code, rate_per_s) = (RefusalCode::NotAtRest, trial.rate.as_per_s());
-                    self.refused = Some(KneeRefusal { code, rate_per_s, why: None });
+                    self.refuse(RefusalCode::NotAtRest, trial, None);
                     return Ok(None);
                 }
                 Rest::Interrupted => return Ok(None),
@@ -174,15 +183,33 @@ impl TrialRunner for Runner {
         let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
-        let watched =
-            Watched { no_preflight, quiet: self.args.quiet, experiment: Some(&mut gather), lead: None };
-        let (document, _) = match execute_watched(prepared, &folder, &self.interruptions, watched) {
-            Ok(run) => run,
-            Err(error) => {
-                let failed = error.downcast::<crate::errors::PreflightFailed>()?;
-                output::note(format_args!("error: {failed}"));
-                let (code, why) = (RefusalCode::Preflight, Some(failed.what()));
-                self.refused = Some(KneeRefusal { code, rate_per_s: trial.rate.as_per_s(), why });
+        let ran = match &mut self.fleet {
+            Some(fleet) => {
+                let part = Part::of(trial, no_preflight);
+                led::lead(fleet, prepared, &part, &folder, &mut gather, &self.interruptions)?
+            }
+            None => {
+                let watched = Watched {
+                    no_preflight,
+                    quiet: self.args.quiet,
+                    experiment: Some(&mut gather),
+                    lead: None,
+                };
+                match execute_watched(prepared, &folder, &self.interruptions, watched) {
+                    Ok((document, _)) => Ok(document),
+                    Err(error) => {
+                        let failed = error.downcast::<crate::errors::PreflightFailed>()?;
+                        output::note(format_args!("error: {failed}"));
+                        Err((RefusalCode::Preflight, failed.what()))
+                    }
+                }
+            }
+        };
+        let document = match ran {
+            Ok(document) => document,
+            Err(_) if !self.interruptions.wait(Duration::ZERO) => return Ok(None),
+            Err((code, why)) => {
+                self.refuse(code, trial, Some(why));
                 return Ok(None);
             }
         };
@@ -190,12 +217,12 @@ impl TrialRunner for Runner {
         self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
-            let why = document.aborted.as_ref().filter(|aborted| aborted.guard.is_some());
-            self.refused = why.map(|aborted| KneeRefusal {
-                code: RefusalCode::Guard,
-                rate_per_s: trial.rate.as_per_s(),
-                why: Some(aborted.rule.clone()),
-            });
+            // A coordinator that stops a trial does so for its user, or has lost an agent.
+            let is_guard =
+                |aborted: &&Aborted| aborted.guard.is_some_and(|guard| guard != GuardKind::Coordinator);
+            if let Some(aborted) = document.aborted.as_ref().filter(is_guard) {
+                self.refuse(RefusalCode::Guard, trial, Some(aborted.rule.clone()));
+            }
             return Ok(None);
         }
         let outcome = gather.finish(&Ended {
@@ -219,50 +246,4 @@ impl Observer for Gather {
 /// It left requests behind that were never answered.
 fn is_littered(outcome: &Outcome) -> bool {
     outcome.unanswered + outcome.timed_out > 0
-}
-
-/// Each trial has arrivals of its own.
-fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
-    LoadArgs { seed: load.seed.wrapping_add(u64::from(trial.number)), ..load }
-}
-
-fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> Result<RunArgs> {
-    let traffic = recorded::traffic(args)?;
-    let replay = traffic.map(|traffic| recorded::replayed(args, &traffic, rate, settle, measure));
-    let is_replay = replay.is_some();
-    let load = LoadArgs {
-        loads: Vec::new(),
-        rate: (!is_replay).then_some(Shape::Hold(rate)),
-        closed: None,
-        think: None,
-        ramp_up: None,
-        shape: None,
-        peak_for: None,
-        period: None,
-        trace: Default::default(),
-        replay: replay.unwrap_or_default(),
-        duration: (!is_replay).then_some(measure),
-        requests: None,
-        warmup: Warmup::Time(settle),
-        // The trace has its own.
-        arrivals: if is_replay { Arrivals::Even } else { args.arrivals },
-        seed: args.seed,
-        // What a replay may have in its busiest second is more than its mean.
-        max_rate: match args.max {
-            _ if !args.journeys.is_empty() => args.max_requests,
-            Some(Level::Rate(max)) if !is_replay => Some(max),
-            _ => None,
-        },
-        connections: args.connections,
-        timeout: args.timeout,
-        drain: None,
-        retry: args.retry.clone(),
-    };
-    let run = RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet);
-    Ok(RunArgs {
-        setup: args.setup.clone(),
-        journeys: args.journeys.clone(),
-        under_way: args.under_way.clone(),
-        ..run
-    })
 }

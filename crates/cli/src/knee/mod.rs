@@ -1,15 +1,19 @@
 //! `unblink knee`: the highest rate that meets an objective.
 
 mod journeys;
+mod led;
 mod live;
 mod recorded;
 mod simulated;
+mod trial;
 
+use crate::agents::Fleet;
 use crate::args::knee::{KneeArgs, Level};
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
 use anyhow::{Context, Result, bail};
+pub(crate) use led::trial_of;
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, Experiment, Outcome, Step, Trial, TrialRunner, drive};
@@ -90,12 +94,15 @@ fn found(
             search(args, settings, target, |_, _| Ok(runner))
         }
         (true, false) => {
+            led::check(args)?;
             let args = &live::named(args)?;
             let (target, cap) = live::target(args)?;
             let settings = self::settings(args, cap)?;
             let interruptions = listen()?;
             search(args, settings, target, |folder, first| {
-                live::Runner::new(args, folder, first, interruptions)
+                let fleet =
+                    args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, folder)).transpose()?;
+                live::Runner::new(args, folder, first, interruptions, fleet)
             })
         }
     }
@@ -128,6 +135,14 @@ trait Runner: TrialRunner<Trial = Trial, Outcome = Outcome, Error = anyhow::Erro
     fn refusal(&self) -> Option<KneeRefusal> {
         None
     }
+
+    /// There are no more trials.
+    fn end(self) -> Result<()>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
 }
 
 fn search<R: Runner>(
@@ -157,6 +172,7 @@ fn search<R: Runner>(
     })?;
     let stopped = (!finished).then(|| runner.refusal());
     let document = document(header, &search, stopped);
+    runner.end()?;
     output::write_beside(&folder.join(FILE), &(output::to_json(&document)? + "\n"));
     output::write_beside(&folder.join("report.html"), &report::html(&document));
     Ok((folder, document))

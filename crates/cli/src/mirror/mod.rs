@@ -6,6 +6,7 @@ mod target;
 
 use crate::args::mirror::MirrorArgs;
 use crate::folder::Folder;
+use crate::observe::End;
 use crate::run::guards::{errors_spent, requests_spent};
 use crate::{clock, environment, exit, output, secrets, signals};
 use anyhow::{Context, Result};
@@ -55,11 +56,11 @@ pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     let (sink, asker) = mirroring.join().context("can't ask the targets")?;
     let length = sink.stopped_at.unwrap_or(began).since(began);
     let by_budget = by_budget(args, errors_spent, sink.budget_is_spent);
-    let aborted = watching.fired(Some(length)).or(by_budget).map(|(guard, rule)| Aborted {
-        rule,
-        at_ns: length.0,
-        guard: Some(guard),
-    });
+    let fired = watching.fired(Some(length)).map(|(why, rule)| why.end(rule, length));
+    let aborted = match fired {
+        Some(End::Aborted(aborted)) => Some(aborted),
+        _ => by_budget.map(|(guard, rule)| Aborted { rule, at_ns: length.0, guard: Some(guard) }),
+    };
     let mut book = ledger.book();
     book.close_interval();
     let head = Head { started_at, listen, shown, length, limits, aborted };

@@ -11,8 +11,9 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 20] = [
+pub(super) const NO_FIELDS: [&str; 21] = [
     "agents",
+    "agents-stay",
     "arrival",
     "bus",
     "bus-ca",

@@ -9,7 +9,7 @@ use unblink_core::record::{Apart, Interval};
 use unblink_core::time::Nanos;
 
 /// Looks at each interval of a run.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     rules: Vec<Rule>,
     measured_from: Nanos,
     load_to: Nanos,
@@ -27,7 +27,7 @@ struct Rule {
 
 impl Watch {
     /// For the rules of `header`, which were checked when the run was prepared.
-    pub(super) fn new(header: &RunHeader) -> Watch {
+    pub(crate) fn new(header: &RunHeader) -> Watch {
         let rules = header.objectives.abort_on.iter().filter_map(|text| {
             let rule = AbortRule::parse(text).ok()?;
             let of = match &rule.name {

@@ -8,7 +8,7 @@ use crate::args::guards::GuardArgs;
 use crate::args::run::RunArgs;
 use crate::args::tls::TlsArgs;
 use crate::errors::refused;
-use crate::observe::{End, Observer};
+use crate::observe::{End, Observer, Why};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -66,7 +66,7 @@ struct Budgets {
 }
 
 /// What `args` ask for, and what follows from `plan` and its `rate_cap`.
-pub(super) fn prepare(
+pub(crate) fn prepare(
     args: &RunArgs,
     plan: &Plan,
     rate_cap: Option<Rate>,
@@ -141,13 +141,13 @@ pub(crate) struct Stopper {
 }
 
 impl Stopper {
-    /// Lets nothing fall due from `at` on, or from now on if that has passed. What requests follow answers with is waited for
-    /// only a moment.
-    pub(crate) fn stop_from(&self, at: Instant, wait: Duration, kind: GuardKind, rule: String) {
+    /// Lets nothing fall due from `at` on, or from now on if that has passed. Where a guard says so, what requests follow answers
+    /// with is waited for only a moment.
+    pub(crate) fn stop_from(&self, at: Instant, wait: Duration, why: Why, rule: String) {
         if self.controls.stop_from(at) {
-            let _ = self.fired.set((kind, rule));
+            let _ = self.fired.set((why, rule));
         }
-        if self.has_followers {
+        if self.has_followers && matches!(why, Why::Guard(_)) {
             let controls = self.controls.clone();
             let life = move || {
                 std::thread::sleep(wait + GRACE);
@@ -159,7 +159,7 @@ impl Stopper {
     }
 }
 
-type Fired = Arc<OnceLock<(GuardKind, String)>>;
+type Fired = Arc<OnceLock<(Why, String)>>;
 
 impl Guards {
     /// Nothing stops the load before it has begun.
@@ -209,27 +209,65 @@ impl Guards {
         if has_followers && let Some(at) = watching.planned.iter().map(|(at, ..)| *at).min() {
             watching.end_after(Duration::from_nanos(at.0) + GRACE)?;
         }
-        watching.thread(LOOK_EVERY, move || switched(kill_file.as_deref(), &moved))?;
-        if let Some(questions) = kill_url {
-            let mut unanswered = 0;
-            watching.thread(ASK_EVERY, move || {
-                let said = match questions.ask(0, PATIENCE) {
-                    Ok(()) => {
-                        unanswered = 0;
-                        return None;
-                    }
-                    Err(PreflightError::Answer { answer, .. }) => format!("answers {answer:?}"),
-                    Err(_) if unanswered + 1 < UNANSWERED_MAX => {
-                        unanswered += 1;
-                        return None;
-                    }
-                    Err(why) => format!("does not answer: {why}"),
-                };
-                Some((GuardKind::KillUrl, format!("--kill-url {} {said}", questions.shown())))
-            })?;
+        for (every, look) in looks(kill_file, moved, kill_url) {
+            watching.thread(every, look)?;
         }
-        Ok((watching, Spending { budgets, sent: 0, errors: 0, window: Vec::new() }))
+        Ok((watching, Spending::new(budgets)))
     }
+
+    /// Watches a load that others offer, and says `stop` once when it must end.
+    pub(crate) fn watch_for(
+        self,
+        stop: impl Fn(GuardKind, String) + Clone + Send + 'static,
+    ) -> Result<(Vec<Sender<()>>, Spending)> {
+        let Guards { kill_file, kill_url, budgets, moved, .. } = self;
+        let mut alive = Vec::new();
+        for (every, mut look) in looks(kill_file, moved, kill_url) {
+            let stop = stop.clone();
+            alive.push(spawn(move |ended| {
+                while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                    if let Some((guard, rule)) = look() {
+                        return stop(guard, rule);
+                    }
+                }
+            })?);
+        }
+        Ok((alive, Spending::new(budgets)))
+    }
+}
+
+type Look = Box<dyn FnMut() -> Option<(GuardKind, String)> + Send>;
+
+/// What is to be looked at, and how often.
+fn looks(kill_file: Option<PathBuf>, moved: Moved, kill_url: Option<Questions>) -> Vec<(Duration, Look)> {
+    let file: Look = Box::new(move || switched(kill_file.as_deref(), &moved));
+    let url = kill_url.map(|questions| {
+        let mut unanswered = 0;
+        let url: Look = Box::new(move || {
+            let said = match questions.ask(0, PATIENCE) {
+                Ok(()) => {
+                    unanswered = 0;
+                    return None;
+                }
+                Err(PreflightError::Answer { answer, .. }) => format!("answers {answer:?}"),
+                Err(_) if unanswered + 1 < UNANSWERED_MAX => {
+                    unanswered += 1;
+                    return None;
+                }
+                Err(why) => format!("does not answer: {why}"),
+            };
+            Some((GuardKind::KillUrl, format!("--kill-url {} {said}", questions.shown())))
+        });
+        (ASK_EVERY, url)
+    });
+    [(LOOK_EVERY, file)].into_iter().chain(url).collect()
+}
+
+/// A thread that lives until what this gives is dropped.
+fn spawn(life: impl FnOnce(Receiver<()>) + Send + 'static) -> Result<Sender<()>> {
+    let (alive, ended) = channel();
+    let thread = std::thread::Builder::new().name("guard".into()).spawn(move || life(ended));
+    thread.map(|_| alive).context("can't watch for what stops the load")
 }
 
 /// Why no more load may be sent, as far as a file and a name tell.
@@ -252,9 +290,9 @@ pub(crate) fn errors_spent(budget: u64) -> String {
 
 impl Watching {
     /// What has stopped a load that was stopped then, after the schedule's zero, if one of them did.
-    pub(crate) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(GuardKind, String)> {
+    pub(crate) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(Why, String)> {
         let planned = self.planned.iter().find(|(at, ..)| Some(*at) == stopped_at);
-        self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (*kind, rule.clone())))
+        self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (Why::Guard(*kind), rule.clone())))
     }
 
     /// Whether answers are not waited for once a guard has stopped the load.
@@ -269,18 +307,14 @@ impl Watching {
     }
 
     /// Looks every so often, until there is a reason to stop.
-    fn thread(
-        &mut self,
-        every: Duration,
-        mut look: impl FnMut() -> Option<(GuardKind, String)> + Send + 'static,
-    ) -> Result<()> {
+    fn thread(&mut self, every: Duration, mut look: Look) -> Result<()> {
         let (fired, controls, has_followers) =
             (self.fired.clone(), self.controls.clone(), self.has_followers);
         self.spawn(move |ended| {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                let Some(why) = look() else { continue };
+                let Some((guard, rule)) = look() else { continue };
                 if controls.stop() {
-                    let _ = fired.set(why);
+                    let _ = fired.set((Why::Guard(guard), rule));
                     if has_followers && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
                         controls.abort();
                     }
@@ -301,10 +335,8 @@ impl Watching {
     }
 
     fn spawn(&mut self, life: impl FnOnce(Receiver<()>) + Send + 'static) -> Result<()> {
-        let (alive, ended) = channel();
-        self._alive.push(alive);
-        let thread = std::thread::Builder::new().name("guard".into()).spawn(move || life(ended));
-        thread.map(drop).context("can't watch for what stops the load")
+        self._alive.push(spawn(life)?);
+        Ok(())
     }
 }
 
@@ -342,6 +374,10 @@ impl Observer for Spending {
 }
 
 impl Spending {
+    fn new(budgets: Budgets) -> Spending {
+        Spending { budgets, sent: 0, errors: 0, window: Vec::new() }
+    }
+
     /// The rate of the last seconds, if it is surely above the cap: a Poisson process at the cap is above this in one
     /// window of 30,000.
     fn above(&mut self, cap: Rate, sent: u64, length: Nanos) -> Option<f64> {
@@ -365,7 +401,7 @@ mod tests {
 
     fn spending(cap_per_s: u64) -> Spending {
         let budgets = Budgets { rate_cap: Some(Rate::per_second(cap_per_s)), ..Budgets::default() };
-        Spending { budgets, sent: 0, errors: 0, window: Vec::new() }
+        Spending::new(budgets)
     }
 
     fn above(spending: &mut Spending, each: u64, seconds: usize) -> Option<f64> {

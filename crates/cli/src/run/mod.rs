@@ -1,6 +1,6 @@
 //! `unblink run`.
 
-mod abort;
+pub(crate) mod abort;
 mod asking;
 mod by_default;
 mod codes;
@@ -213,8 +213,11 @@ pub(crate) fn execute_watched(
         lead.follow(watching.stopper(), running.start());
     }
     let _listening = interruptions.attach(running.controls());
-    let mut precision = precision::Watch::new(header.plan.precision.as_ref());
-    let mut abort = abort::Watch::new(&header);
+    // Held against the figures of all machines, by who leads them.
+    let is_alone = lead.is_none();
+    let goal = header.plan.precision.as_ref().filter(|_| is_alone);
+    let mut precision = precision::Watch::new(goal);
+    let mut abort = is_alone.then(|| abort::Watch::new(&header));
     // What all machines were told is the same on each to the last digit.
     header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(at).unwrap_or(started_at));
     share::begun(&mut header, begun);
@@ -274,7 +277,7 @@ pub(crate) fn execute_watched(
         );
     }
     let ended = match (watching.fired(summary.stopped_at), summary.stopped_at) {
-        (Some((guard, rule)), Some(at)) => Some(End::by_guard(guard, rule, at)),
+        (Some((why, rule)), Some(at)) => Some(why.end(rule, at)),
         _ => ended,
     };
     let by_guard = ended.as_ref().is_some_and(End::is_guard);

@@ -29,7 +29,8 @@ pub(super) fn of_plan(args: &RunArgs, plan: Plan) -> Result<Plan> {
 
 /// Refuses beside `flag` what one machine of several can't do.
 pub(crate) fn check(args: &RunArgs, flag: &'static str) -> Result<()> {
-    if args.precision.precision.is_some() {
+    // A coordinator knows.
+    if args.precision.precision.is_some() && args.share.start_at.is_some() {
         refuse!(
             ["precision", flag],
             "--precision and --{flag} exclude each other: one machine does not know what all of them have measured"

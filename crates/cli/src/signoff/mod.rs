@@ -4,8 +4,9 @@ mod begun;
 mod stage;
 
 use crate::args::signoff::SignoffArgs;
+use crate::errors::refuse;
 use crate::plan::{self, Stage, Stages};
-use crate::{exit, output, signals};
+use crate::{agents, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::time::Duration;
@@ -15,6 +16,13 @@ use unblink_report::{format, signoff as report};
 
 /// Runs what is left of the stages and reports all. Gives the exit code.
 pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
+    agents::check_alone(&args.agents)?;
+    if args.simulate && args.agents.agents.is_some() {
+        refuse!(
+            ["simulate", "agents"],
+            "--simulate and --agents exclude each other: nothing is sent in virtual time"
+        );
+    }
     let stages = plan::stages_of(&args.plan, args.simulate)?;
     if args.dry_run {
         output::print(&plan::stages_in_lines(&stages.all))?;
@@ -70,7 +78,8 @@ fn run_all(
             continue;
         }
         let knee = document.knee_before(document.stages[place].number).map(|(per_s, _)| per_s);
-        stage::begin(args, planned, knee, folder, &mut document.stages[place]);
+        let is_last = place + 1 == document.stages.len();
+        stage::begin(args, planned, knee, folder, &mut document.stages[place], is_last);
         write(folder, document)?;
         say(args, document, place, "begins");
         stage::run(args, planned, knee, folder, document, place, interruptions)?;

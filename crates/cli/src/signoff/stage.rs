@@ -3,7 +3,7 @@
 use crate::args::Command;
 use crate::args::signoff::SignoffArgs;
 use crate::plan::{self, Stage};
-use crate::{environment, exit, knee, output, run, secrets, signals, sim};
+use crate::{agents, environment, exit, knee, output, run, secrets, signals, sim};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,13 +28,15 @@ pub(super) fn begin(
     knee: Option<f64>,
     root: &Path,
     stage: &mut SignoffStage,
+    is_last: bool,
 ) {
     let is_search = stage.kind == "knee";
     let begun =
         stage.folder.take().filter(|folder| is_search && root.join(folder).join("knee.jsonl").exists());
     let folder = begun.unwrap_or_else(|| new_folder(root, stage));
     stage.rate = planned.rate.as_ref().and_then(|rate| rate.text(knee));
-    stage.command = secrets::mask_command(line(args, planned, knee, &root.join(&folder)).unwrap_or_default());
+    stage.command =
+        secrets::mask_command(line(args, planned, knee, &root.join(&folder), is_last).unwrap_or_default());
     (stage.folder, stage.status) = (Some(folder), StageStatus::Running);
 }
 
@@ -47,7 +49,13 @@ fn new_folder(root: &Path, stage: &SignoffStage) -> String {
 }
 
 /// The command line that does this stage alone.
-fn line(args: &SignoffArgs, planned: &Stage, knee: Option<f64>, folder: &Path) -> Option<Vec<String>> {
+fn line(
+    args: &SignoffArgs,
+    planned: &Stage,
+    knee: Option<f64>,
+    folder: &Path,
+    is_last: bool,
+) -> Option<Vec<String>> {
     let (command, flags) = planned.line(knee, args.simulate)?;
     let is_resumed = folder.exists();
     let mut line = vec!["unblink".to_string(), command.name().into(), args.plan.display().to_string()];
@@ -58,6 +66,11 @@ fn line(args: &SignoffArgs, planned: &Stage, knee: Option<f64>, folder: &Path) -
     }
     if args.keep.no_store {
         line.push("--no-store".into());
+    }
+    line.extend(args.agents.words());
+    // They are needed again.
+    if args.agents.agents.is_some() && !is_last && !args.agents.agents_stay {
+        line.push("--agents-stay".into());
     }
     line.extend(args.keep.tag.iter().map(|tag| format!("--tag={}={}", tag.key, tag.value)));
     Some(line)
@@ -76,10 +89,11 @@ pub(super) fn run(
     place: usize,
     interruptions: &signals::Interruptions,
 ) -> Result<()> {
+    let is_last = place + 1 == document.stages.len();
     let is_first = !document.stages.iter().any(SignoffStage::is_over);
     let stage = &mut document.stages[place];
     let folder = root.join(stage.folder.as_ref().context("a stage that has begun has a folder")?);
-    let argv = line(args, planned, knee, &folder).context("a stage that has begun has a rate")?;
+    let argv = line(args, planned, knee, &folder, is_last).context("a stage that has begun has a rate")?;
     match done(args, argv, &folder, interruptions) {
         Ok(Done::Run(run)) => {
             stage.take_run(&run, exit::of_run(&run));
@@ -116,6 +130,9 @@ fn done(
         _ => {}
     }
     Ok(match &cli.command {
+        Command::Run(args) if args.agents.agents.is_some() => {
+            Done::Run(Box::new(agents::stage(args, folder, interruptions)?))
+        }
         Command::Run(args) => Done::Run(Box::new(run::stage(args, folder, interruptions)?)),
         Command::Sim(args) => Done::Run(Box::new(sim::stage(args, folder)?)),
         Command::Knee(args) => {

@@ -230,6 +230,10 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
                 "A guard stopped the trial at {at}, and no trial followed:{why}. What was measured before it stands."
             )
         }
+        RefusalCode::Agents => format!(
+            "The agents could not be led through the trial at {at}, and no trial followed:{why} What was measured before \
+             it stands; start agents again, and go on with --resume."
+        ),
         RefusalCode::Preflight => format!(
             "The target did not answer the request before the first trial as expected, so nothing was \
              measured:{why}. Mend that, or start anyway (--no-preflight)."

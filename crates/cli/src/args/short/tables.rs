@@ -151,6 +151,31 @@ const KNEE: Short = Short {
     ],
 };
 
+const SIGNOFF: Short = Short {
+    command: "signoff",
+    arguments: &[("plan", "The plan with its [[stages]]")],
+    groups: &[
+        (
+            "Stages",
+            &[
+                ("dry_run", "Say what would run and how long it takes"),
+                ("simulate", "Run everything on the plan's [world], in virtual time"),
+                ("fail_fast", "Leave out what is behind a stage that did not pass"),
+                ("resume", "Continue an interrupted sign-off"),
+            ],
+        ),
+        ("Many machines", &[("agents", "Agents on the bus that offer the load, or local:N")]),
+        (
+            RESULT,
+            &[
+                ("output", "Folder for the report and the records"),
+                ("json", "Print the document as JSON"),
+                ("junit", "Write JUnit XML"),
+            ],
+        ),
+    ],
+};
+
 const REPORT: Short = Short {
     command: "report",
     arguments: &[("dir", "A run's folder, its name in the history, or latest")],
@@ -352,5 +377,5 @@ const SIZE: Short = Short {
     ],
 };
 
-pub(super) const SHORT: [Short; 13] =
-    [RUN, TRY, FILL, SIM, SIZE, COMPARE, KNEE, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+pub(super) const SHORT: [Short; 14] =
+    [RUN, TRY, FILL, SIM, SIZE, COMPARE, KNEE, SIGNOFF, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];

@@ -1,0 +1,274 @@
+//! Agents that do what one command line asks for, one run after the other.
+
+use super::local::Local;
+use super::together::Together;
+use super::watched::{Shown, Watching, by_guard, watched};
+use super::{CLUSTER_FILE, RECORD, beside, keys, offered};
+use crate::args::agents::{Agents, AgentsArgs};
+use crate::clock::OwnTime;
+use crate::errors::refuse;
+use crate::observe::Observer;
+use crate::output;
+use crate::run::guards::Guards;
+use crate::signals::Interruptions;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use unblink_artifact::folder::{RUN_FILE, read_folder};
+use unblink_cluster::bus::{Coordinating, Options, coordinate};
+use unblink_cluster::coordinator::{NotBegun, Outcome, Part, Task, Then};
+use unblink_cluster::message::OfferedFile;
+use unblink_core::plan::{Plan, SHARES_MAX};
+
+/// So many agents, here or elsewhere, and what they are to know.
+pub(crate) struct Fleet {
+    count: u32,
+    quiet: bool,
+    options: Options,
+    local: Option<Local>,
+    arguments: Vec<String>,
+    files: Vec<OfferedFile>,
+    contents: Arc<offered::Contents>,
+    time: OwnTime,
+    /// How many runs it has led.
+    led: u32,
+    /// Agents are there for another command afterwards.
+    stays: bool,
+}
+
+/// A run to be led.
+pub(crate) struct Leading<'a> {
+    pub plan: &'a Plan,
+    /// Which of the runs of the command line it is, where that asks for several.
+    pub part: Option<serde_json::Value>,
+    pub guards: Guards,
+    /// Where the record of all will be; those of the agents go beside it.
+    pub folder: &'a Path,
+    /// What the run is a trial of.
+    pub experiment: Option<&'a mut dyn Observer>,
+}
+
+/// What has come of a run.
+pub(crate) enum Led {
+    NotBegun(NotBegun),
+    /// The folders of the records that there are.
+    Run {
+        from: Vec<PathBuf>,
+        told: ToldOf,
+    },
+}
+
+/// What only the coordinator knows of a run.
+pub(crate) struct ToldOf {
+    run: String,
+    parts: Vec<Part>,
+    stopped: Option<String>,
+    notes: Vec<String>,
+}
+
+/// Refuses what can't be asked of agents, as far as the flags tell: before anything is read.
+pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
+    offered::arguments(args.is_local())?;
+    match args.agents {
+        Some(Agents::Local(_)) if args.bus.bus.is_some() || args.bus.nkey.is_some() => {
+            refuse!(["agents", "bus"], "--agents local:N has a bus of its own: leave --bus and --nkey out")
+        }
+        Some(Agents::Anywhere(_)) if args.bus.nkey.is_none() => refuse!(
+            ["nkey"],
+            "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl Fleet {
+    /// Those that `args` ask for, which are started where they are local. What the command line reads has been read. They keep
+    /// what they need beside `folder`.
+    ///
+    /// # Errors
+    /// Something would travel that must not, or there is no bus.
+    pub(crate) fn of(args: &AgentsArgs, quiet: bool, folder: &Path) -> Result<Fleet> {
+        let (count, is_local) = match args.agents {
+            Some(Agents::Local(count)) => (count, true),
+            Some(Agents::Anywhere(count)) => (count, false),
+            None => bail!("--agents is not given"),
+        };
+        let arguments = offered::arguments(is_local)?;
+        let (files, contents) = if is_local { Default::default() } else { offered::files()? };
+        let local = match is_local {
+            true => {
+                let dir = beside(folder, "local");
+                check_free(&dir)?;
+                let dir = std::path::absolute(dir).context("there is no current folder")?;
+                Some(Local::start(count, args.nats_server.as_ref(), dir)?)
+            }
+            false => None,
+        };
+        let options = match &local {
+            Some(local) => local.options.clone(),
+            None => keys::options(&args.bus)?,
+        };
+        // Known before anybody counts on it.
+        keys::pair(options.seed.as_deref().unwrap_or_default())?;
+        let (contents, time) = (Arc::new(contents), OwnTime::start());
+        Ok(Fleet {
+            count,
+            quiet,
+            options,
+            local,
+            arguments,
+            files,
+            contents,
+            time,
+            led: 0,
+            stays: args.agents_stay,
+        })
+    }
+
+    /// Leads one run, after which agents are there for another one if there are to be `more`.
+    ///
+    /// # Errors
+    /// There is no bus, or something is in the way of the records.
+    pub(crate) fn lead(
+        &mut self,
+        leading: Leading<'_>,
+        more: bool,
+        interruptions: &Interruptions,
+    ) -> Result<Led> {
+        let Leading { plan, part, guards, folder, experiment } = leading;
+        let records = beside(folder, "agents");
+        check_free(&records)?;
+        guards.check()?;
+        interruptions.defer();
+        self.led += 1;
+        let run = keys::unique()?;
+        let load = plan.load_length();
+        let task = Task {
+            length: load.0 + plan.drain().0,
+            arguments: self.arguments.clone(),
+            part,
+            files: self.files.clone(),
+            then: if more || self.stays { Then::Again } else { Then::Leave },
+            ..self.task(&run)
+        };
+        let (tell, told) = channel();
+        let bus =
+            coordinate(self.options.clone(), self.coordinating(task, records)?, self.now(), move |what| {
+                drop(tell.send(what))
+            })?;
+        let stop = bus.stopper();
+        let (switches, spending) = guards.watch_for(move |guard, rule| stop(by_guard(guard), rule))?;
+        let shown = Shown { time: self.time, load: load.0, count: self.count, quiet: self.quiet };
+        let together = Together::new(self.quiet, load, spending, experiment);
+        let watching =
+            Watching { bus: &bus, told: &told, interruptions, local: self.local.as_mut(), shown, together };
+        let (outcome, mut from, notes) = watched(watching)?;
+        drop(switches);
+        bus.end();
+        Ok(match outcome {
+            Outcome::NotBegun(why) => Led::NotBegun(why),
+            Outcome::Run { parts, stopped } => {
+                if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
+                    from = with_own(from, local.records(self.led));
+                }
+                from.retain(|dir| dir.join(RUN_FILE).exists());
+                Led::Run { from, told: ToldOf { run, parts, stopped, notes } }
+            }
+        })
+    }
+
+    /// Lets agents go that are there for another run, unless they are to stay. Those that are local go with this.
+    pub(crate) fn dismiss(self) -> Result<()> {
+        if self.local.is_some() || self.led == 0 || self.stays {
+            return Ok(());
+        }
+        let task = Task { then: Then::Dismiss, ..self.task(&keys::unique()?) };
+        let (done, is_done) = channel();
+        let coordinating = self.coordinating(task, PathBuf::new())?;
+        let bus = coordinate(self.options.clone(), coordinating, self.now(), move |what| {
+            if matches!(what, unblink_cluster::bus::Told::Done(..)) {
+                let _ = done.send(());
+            }
+        })?;
+        let _ = is_done.recv();
+        bus.end();
+        Ok(())
+    }
+
+    fn task(&self, run: &str) -> Task {
+        Task {
+            run: run.to_string(),
+            version: env!("UNBLINK_VERSION").into(),
+            agents: self.count,
+            length: 0,
+            arguments: Vec::new(),
+            part: None,
+            files: Vec::new(),
+            run_seed: u64::from_str_radix(&run[..16], 16).unwrap_or_default() | 1,
+            shares_max: SHARES_MAX,
+            then: Then::Leave,
+        }
+    }
+
+    fn coordinating(&self, task: Task, records: PathBuf) -> Result<Coordinating> {
+        let signer = keys::pair(self.options.seed.as_deref().unwrap_or_default())?;
+        Ok(Coordinating { task, signer, files: self.contents.clone(), records, names: &RECORD })
+    }
+
+    fn now(&self) -> unblink_cluster::bus::Now {
+        let time = self.time;
+        Arc::new(move || time.now())
+    }
+}
+
+impl ToldOf {
+    /// Something of the run is not known.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.parts.iter().any(|part| part.is_lost)
+    }
+
+    /// Writes it into the folder of the run. It is told, not judged: the figures do not rest on it.
+    pub(crate) fn write(&self, folder: &Path) {
+        let write = || -> std::io::Result<()> {
+            let mut file = std::fs::File::create(folder.join(CLUSTER_FILE))?;
+            let head =
+                serde_json::json!({"schema": "unblink.cluster/1", "run": self.run, "stopped": self.stopped});
+            writeln!(file, "{head}")?;
+            for part in &self.parts {
+                let line = serde_json::json!({
+                    "agent": part.agent, "host": part.host, "first": part.first, "last": part.last, "lost": part.is_lost,
+                    "code": part.ended.as_ref().map(|ended| ended.code),
+                    "error": part.ended.as_ref().and_then(|ended| ended.error.clone()),
+                });
+                writeln!(file, "{line}")?;
+            }
+            self.notes.iter().try_for_each(|note| writeln!(file, "{}", serde_json::json!({ "note": note })))
+        };
+        if let Err(error) = write() {
+            output::note(format_args!("warning: can't write {CLUSTER_FILE}: {error}"));
+        }
+    }
+}
+
+/// Somebody's folder is nobody else's.
+pub(super) fn check_free(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        bail!("the folder {dir:?} is in the way: take it away, or name another folder with -o");
+    }
+    Ok(())
+}
+
+/// Of each share the record that its agent has itself, if it is there: it goes at least as far as what came over the bus.
+fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut by_share = BTreeMap::new();
+    for dir in gathered.into_iter().chain(own) {
+        let share = read_folder(&dir).ok().and_then(|run| run.header.agents.first().map(|agent| agent.first));
+        if let Some(share) = share {
+            by_share.insert(share, dir);
+        }
+    }
+    by_share.into_values().collect()
+}

@@ -1,0 +1,178 @@
+//! A run as the coordinator leads it: when it begins, what it says of itself, and when it must end.
+
+use super::RECORD;
+use crate::clock::OwnTime;
+use crate::exit;
+use crate::observe::{End, Observer, Why};
+use crate::run::guards::Stopper;
+use crate::run::lead::{Begun, Lead};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use unblink_artifact::document::GuardKind;
+use unblink_artifact::tally::Tally;
+use unblink_cluster::agent::{Action, Event, Left};
+use unblink_cluster::bus::AgentBus;
+use unblink_cluster::message::{Cause, Time};
+use unblink_core::record::Interval;
+use unblink_core::time::{Instant, Nanos};
+
+/// The run never began, because nobody said so.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotBegun(String);
+
+/// A run that the coordinator leads.
+pub(super) struct Led<'a> {
+    time: OwnTime,
+    bus: &'a AgentBus,
+    todo: &'a Receiver<Action>,
+    stopping: &'a Arc<Stopping>,
+    /// Where the record will be.
+    pub folder: PathBuf,
+    due: u64,
+    ok: u64,
+}
+
+impl<'a> Led<'a> {
+    pub(super) fn new(
+        time: OwnTime,
+        bus: &'a AgentBus,
+        todo: &'a Receiver<Action>,
+        stopping: &'a Arc<Stopping>,
+    ) -> Led<'a> {
+        Led { time, bus, todo, stopping, folder: PathBuf::new(), due: 0, ok: 0 }
+    }
+}
+
+impl Lead for Led<'_> {
+    fn begin(&mut self) -> Result<Begun> {
+        self.bus.tell(Event::Prepared(Ok(())));
+        while let Ok(action) = self.todo.recv() {
+            match action {
+                Action::Begin { start_at, told, reading } => {
+                    self.stopping.lock().start_at = Some(start_at);
+                    let (at, told) = (self.time.wall(start_at), OwnTime::told(told));
+                    return Ok(Begun { at, told, offset_ns: reading.offset_ns, error_ns: reading.error_ns });
+                }
+                Action::Leave(Left::Because(why)) => {
+                    return Err(NotBegun(format!("the run does not begin: {why}")).into());
+                }
+                _ => {}
+            }
+        }
+        bail!("the bus has gone")
+    }
+
+    fn follow(&mut self, stopper: Stopper, start: Instant) {
+        self.stopping.attach(stopper, start);
+        self.bus.record(self.folder.clone(), &RECORD);
+    }
+}
+
+impl Observer for Led<'_> {
+    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
+        let counters = &interval.bank.counters;
+        for of in [&counters.measured, &counters.warmup] {
+            self.due += of.due;
+            self.ok += of.ok;
+        }
+        self.bus.tell(Event::Progress { due: self.due, ok: self.ok });
+        None
+    }
+}
+
+fn why_of(cause: Cause) -> Why {
+    match cause {
+        Cause::Coordinator => Why::Guard(GuardKind::Coordinator),
+        Cause::Lease => Why::Guard(GuardKind::Lease),
+        Cause::Rule => Why::Rule,
+        Cause::Enough => Why::Enough,
+        Cause::Guard(name) => {
+            let named = serde_json::from_value(serde_json::Value::String(name));
+            Why::Guard(named.unwrap_or(GuardKind::Coordinator))
+        }
+    }
+}
+
+/// Ends the load when the coordinator says so or is not heard any more, from the bus's own thread.
+pub(super) struct Stopping {
+    time: OwnTime,
+    inner: Mutex<Stop>,
+}
+
+#[derive(Default)]
+struct Stop {
+    start_at: Option<Time>,
+    running: Option<(Stopper, Instant)>,
+    /// What came before the load could be stopped.
+    told: Option<(Time, Why, String)>,
+}
+
+impl Stopping {
+    pub(super) fn new(time: OwnTime) -> Stopping {
+        Stopping { time, inner: Mutex::default() }
+    }
+
+    /// The run is over.
+    pub(super) fn clear(&self) {
+        *self.lock() = Stop::default();
+    }
+
+    /// The coordinator says so, or nobody does.
+    pub(super) fn stop_by(&self, at: Time, cause: Cause, why: String) {
+        self.stop(at, why_of(cause), why);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stop> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn attach(&self, stopper: Stopper, start: Instant) {
+        let mut stop = self.lock();
+        stop.running = Some((stopper, start));
+        if let Some((at, why, rule)) = stop.told.take() {
+            self.apply(&stop, at, why, rule);
+        }
+    }
+
+    fn stop(&self, at: Time, why: Why, rule: String) {
+        let mut stop = self.lock();
+        match &stop.running {
+            Some(_) => self.apply(&stop, at, why, rule),
+            None => stop.told = Some((at, why, rule)),
+        }
+    }
+
+    fn apply(&self, stop: &Stop, at: Time, why: Why, rule: String) {
+        let (Some((stopper, start)), Some(start_at)) = (&stop.running, stop.start_at) else { return };
+        let instant = match at.checked_sub(start_at) {
+            Some(after) => *start + Nanos(after),
+            None => *start,
+        };
+        let wait = Duration::from_nanos(at.saturating_sub(self.time.now()));
+        stopper.stop_from(instant, wait, why, rule);
+    }
+}
+
+/// An agent that was started beside its coordinator ends with it.
+pub(super) fn leave_with_input(stopping: Arc<Stopping>) -> Result<()> {
+    let life = move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        if stopping.lock().running.is_none() {
+            std::process::exit(exit::INVALID.into());
+        }
+        stopping.stop(
+            stopping.time.now(),
+            Why::Guard(GuardKind::Coordinator),
+            "the coordinator is gone".into(),
+        );
+        // Its record stays where it is; a run that is over has been fetched by now.
+        std::thread::sleep(Duration::from_secs(60));
+        std::process::exit(exit::INVALID.into());
+    };
+    let thread = std::thread::Builder::new().name("input".into()).spawn(life);
+    thread.map(drop).context("can't watch standard input")
+}

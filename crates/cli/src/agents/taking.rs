@@ -1,0 +1,130 @@
+//! What an agent does of a run: from the offer to its record.
+
+use super::led::Led;
+use super::{RECORD, beside};
+use crate::args::Exports;
+use crate::args::agents::AgentArgs;
+use crate::args::run::RunArgs;
+use crate::args::share::{ShareArgs, ShareOf};
+use crate::signals::Interruptions;
+use crate::{config, environment, exit, inputs, output, run};
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use unblink_artifact::document::GuardKind;
+use unblink_cluster::message::{Ended, Offer};
+use unblink_cluster::record;
+use unblink_core::schedule::Rate;
+
+/// Finds the run that a command line asks for, or one of those.
+pub(super) type RunOf = fn(Vec<OsString>, Option<&serde_json::Value>) -> Result<RunArgs>;
+
+/// Where the files of a run are put, beside its record.
+const FILES: &str = "files";
+
+/// The run that was offered, from its plan to its record.
+pub(super) fn offered(
+    args: &AgentArgs,
+    run_of: RunOf,
+    offer: &Offer,
+    files: Vec<Vec<u8>>,
+    folder: &Path,
+    interruptions: &Interruptions,
+    led: &mut Led<'_>,
+) -> Result<Ended> {
+    let folder = std::path::absolute(folder).context("there is no current folder")?;
+    led.folder = folder.clone();
+    let own = std::env::current_dir().context("there is no current folder")?;
+    if !args.in_place {
+        let place = beside(&folder, FILES);
+        write(&place, offer, files)?;
+        std::env::set_current_dir(&place).with_context(|| format!("can't go to {place:?}"))?;
+    }
+    let done = taken(args, run_of, offer, &folder, interruptions, led);
+    std::env::set_current_dir(own).context("the folder from which this began is gone")?;
+    if !args.in_place {
+        // A plan may hold what is nobody else's business.
+        let _ = std::fs::remove_dir_all(beside(&folder, FILES));
+    }
+    done
+}
+
+fn write(place: &Path, offer: &Offer, files: Vec<Vec<u8>>) -> Result<()> {
+    if let Some(parent) = place.parent() {
+        std::fs::create_dir_all(parent).with_context(|| format!("can't create the folder {parent:?}"))?;
+    }
+    let made = std::fs::DirBuilder::new().mode(0o700).create(place);
+    made.with_context(|| format!("can't create the folder {place:?} (-o names another)"))?;
+    for (file, bytes) in offer.files.iter().zip(files) {
+        if !super::offered::is_beneath(Path::new(&file.name)) || record::sha256(&bytes) != file.sha256 {
+            bail!("the file {:?} of the run is not what was offered", file.name);
+        }
+        let path = place.join(&file.name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).with_context(|| format!("can't create the folder {parent:?}"))?;
+        }
+        std::fs::write(&path, bytes).with_context(|| format!("can't write {path:?}"))?;
+    }
+    Ok(())
+}
+
+fn taken(
+    args: &AgentArgs,
+    run_of: RunOf,
+    offer: &Offer,
+    folder: &Path,
+    interruptions: &Interruptions,
+    led: &mut Led<'_>,
+) -> Result<Ended> {
+    let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
+    let argv: Vec<OsString> = words.map(OsString::from).collect();
+    let asked = run_of(argv.clone(), offer.part.as_ref())?;
+    let mut run_args = RunArgs {
+        share: ShareArgs {
+            share: Some(ShareOf { first: offer.first, last: offer.last, of: offer.of }),
+            start_at: None,
+            run_seed: Some(offer.run_seed),
+        },
+        agents: Default::default(),
+        exports: Exports::default(),
+        quiet: true,
+        ..asked
+    };
+    // The coordinator looks at them, for all: a thousand agents would ask a thousand times.
+    let guards = &mut run_args.target.guards;
+    (guards.kill_file, guards.kill_url) = (None, None);
+    // By the command line of the run, so that the record can be made again from it.
+    environment::begin_part(Some(argv));
+    let prepared = run::prepare_under(&run_args, cap(args, offer)?);
+    let prepared = match args.max_rate {
+        Some(max) => {
+            prepared.with_context(|| format!("(--max-rate {max} of this agent is for its own part)"))?
+        }
+        None => prepared?,
+    };
+    if !args.in_place
+        && let Some(other) =
+            inputs::other_than(|name| offer.files.iter().any(|file| Path::new(&file.name) == name))
+    {
+        bail!("the run reads {other:?}, which was not offered: this agent gives no file of its own away");
+    }
+    let no_preflight = run_args.target.no_preflight;
+    let watched = run::Watched { no_preflight, quiet: true, experiment: None, lead: Some(led) };
+    let (document, _) = run::execute_watched(prepared, folder, interruptions, watched)?;
+    output::write_page(folder, &document);
+    let stopped_by = document
+        .aborted
+        .as_ref()
+        .filter(|by| !matches!(by.guard, Some(GuardKind::Coordinator | GuardKind::Lease)))
+        .map(|by| by.rule.clone());
+    let files = record::ends(folder, &RECORD).context("can't read the record again")?;
+    Ok(Ended { code: exit::of_run(&document), stopped_by, error: None, files })
+}
+
+/// What the whole load may have at most, so that this agent's part of it keeps below its own limit.
+fn cap(args: &AgentArgs, offer: &Offer) -> Result<Option<Rate>> {
+    let shares = u64::from(offer.last - offer.first + 1);
+    let own = args.max_rate.map(|rate| Rate::from_milli(rate.milli_per_s() / shares * u64::from(offer.of)));
+    Ok([own, config::max_rate()?].into_iter().flatten().min())
+}

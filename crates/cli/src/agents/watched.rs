@@ -1,0 +1,147 @@
+//! Listens to a coordinator while it leads, and shows what goes on.
+
+use super::local::Local;
+use super::together::Together;
+use crate::clock::OwnTime;
+use crate::observe::End;
+use crate::signals::Interruptions;
+use crate::{live, output};
+use anyhow::{Result, bail};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use unblink_artifact::document::{Aborted, GuardKind};
+use unblink_cluster::bus::{CoordinatorBus, Record, Told};
+use unblink_cluster::coordinator::Outcome;
+use unblink_cluster::message::Cause;
+use unblink_core::time::Nanos;
+use unblink_report::format;
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A second comes half a second after its end; what is so much older is late.
+const BEHIND_MAX: Nanos = Nanos::from_secs(5);
+
+/// What is listened to, and who may end it.
+pub(super) struct Watching<'a, 'e> {
+    pub bus: &'a CoordinatorBus,
+    pub told: &'a Receiver<Told>,
+    pub interruptions: &'a Interruptions,
+    pub local: Option<&'a mut Local>,
+    pub shown: Shown,
+    pub together: Together<'e>,
+}
+
+/// What is shown while it goes on.
+pub(super) struct Shown {
+    pub time: OwnTime,
+    /// The load lasts for so long.
+    pub load: u64,
+    pub count: u32,
+    pub quiet: bool,
+}
+
+/// Listens until all is over. Gives what came of it, the folders of the records, and what was noted.
+pub(super) fn watched(watching: Watching<'_, '_>) -> Result<(Outcome, Vec<PathBuf>, Vec<String>)> {
+    let Watching { bus, told, interruptions, mut local, shown, mut together } = watching;
+    let (mut notes, mut is_stopping, mut is_behind) = (Vec::new(), false, false);
+    loop {
+        if !is_stopping && !interruptions.wait(Duration::ZERO) {
+            is_stopping = true;
+            bus.stop(Cause::Coordinator, "interrupted".into());
+        }
+        match told.recv_timeout(LOOK_EVERY) {
+            Ok(Told::Note(note)) => {
+                if !shown.quiet {
+                    output::clear_live();
+                    output::note(format_args!("{note}"));
+                }
+                notes.push(note);
+            }
+            Ok(Told::Progress { start_at, due, ok, heard, records }) => {
+                if let Some((cause, why)) = together.look(&records).map(cause) {
+                    bus.stop(cause, why);
+                }
+                shown.progress(start_at, due, ok, heard, together.has_begun());
+                let behind = shown.behind(start_at, together.until());
+                if !is_behind && behind > BEHIND_MAX {
+                    let behind = format::plain(&format::moment(behind.0));
+                    let note = format!(
+                        "the bus is behind: records of the last {behind} have not come, and rules wait for them"
+                    );
+                    output::clear_live();
+                    output::note(format_args!("warning: {note}"));
+                    notes.push(note);
+                    is_behind = true;
+                }
+                is_behind &= behind.0 > BEHIND_MAX.0 / 2;
+            }
+            Ok(Told::Broken(what)) => {
+                output::clear_live();
+                output::note(format_args!("warning: {what}"));
+                notes.push(what);
+            }
+            Ok(Told::Done(outcome, folders)) => {
+                let records = folders.iter().map(|dir| Record { dir: Some(dir.clone()), is_over: true });
+                together.look(&records.collect::<Vec<_>>());
+                output::clear_live();
+                return Ok((outcome, folders, notes));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if !is_stopping && local.as_mut().is_some_and(|local| local.all_gone()) {
+                    is_stopping = true;
+                    bus.stop(Cause::Coordinator, "the agents have ended".into());
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => bail!("the bus has gone"),
+        }
+    }
+}
+
+/// What the end that the figures of all call for is to the agents.
+fn cause(end: End) -> (Cause, String) {
+    match end {
+        End::Enough => (Cause::Enough, "enough is known".into()),
+        End::Aborted(Aborted { rule, guard: None, .. }) => (Cause::Rule, rule),
+        End::Aborted(Aborted { rule, guard: Some(guard), .. }) => (by_guard(guard), rule),
+    }
+}
+
+/// A guard, as agents are told of it.
+pub(super) fn by_guard(guard: GuardKind) -> Cause {
+    match serde_json::to_value(guard) {
+        Ok(serde_json::Value::String(name)) => Cause::Guard(name),
+        _ => Cause::Coordinator,
+    }
+}
+
+impl Shown {
+    /// How much of the load is over of which no record has come.
+    fn behind(&self, start_at: Option<u64>, until: Option<Nanos>) -> Nanos {
+        let gone = start_at.map_or(0, |start_at| self.time.now().saturating_sub(start_at)).min(self.load);
+        Nanos(gone.saturating_sub(until.unwrap_or_default().0))
+    }
+
+    /// While a load is under way whose figures come in, these are shown instead.
+    fn progress(&self, start_at: Option<u64>, due: u64, ok: u64, heard: usize, has_figures: bool) {
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let now = self.time.now();
+        let when = match start_at {
+            None => return,
+            Some(start_at) if now < start_at => format!("starting in {}", format::moment(start_at - now)),
+            Some(start_at) if now - start_at < self.load && has_figures => return,
+            Some(start_at) if now - start_at < self.load => live::left(Nanos(self.load - (now - start_at))),
+            Some(_) => "waiting for records".to_string(),
+        };
+        let line = format!(
+            "{heard} of {} agents  due {}  ok {}  {when}",
+            self.count,
+            format::count(due),
+            format::count(ok)
+        );
+        output::show_live(&format::plain(&line));
+    }
+}

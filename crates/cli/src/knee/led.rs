@@ -1,0 +1,96 @@
+//! Trials that agents offer.
+
+use super::trial::{run_args, with_seed};
+use crate::agents::{self, Fleet, Leading, Led};
+use crate::args::knee::KneeArgs;
+use crate::args::run::RunArgs;
+use crate::observe::Observer;
+use crate::run::{self, Prepared};
+use crate::signals::Interruptions;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use unblink_analysis::experiment::Trial;
+use unblink_artifact::document::RunDocument;
+use unblink_artifact::folder;
+use unblink_artifact::knee::RefusalCode;
+use unblink_cluster::coordinator::NotBegun;
+use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
+
+const LOST: &str = "An agent was lost in the trial.";
+
+/// Which trial of a search an agent is offered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Part {
+    number: u32,
+    rate_milli: u64,
+    settle_ns: u64,
+    measure_max_ns: u64,
+    no_preflight: bool,
+}
+
+impl Part {
+    pub(super) fn of(trial: &Trial, no_preflight: bool) -> Part {
+        Part {
+            number: trial.number,
+            rate_milli: trial.rate.milli_per_s(),
+            settle_ns: trial.settle.0,
+            measure_max_ns: trial.measure_max.0,
+            no_preflight,
+        }
+    }
+}
+
+/// What agents can't do of a search.
+pub(super) fn check(args: &KneeArgs) -> Result<()> {
+    agents::check_alone(&args.agents)?;
+    if args.agents.agents.is_none() {
+        return Ok(());
+    }
+    agents::check(&args.agents)?;
+    agents::check_target(&args.agents, &args.target)?;
+    let one = run_args(args, super::start(args)?, args.settle, args.measure)?;
+    run::check_shared(&one, "agents")?;
+    run::check_shared_values("agents", run::planned(&one)?.values.as_ref())
+}
+
+/// The trial that an agent was offered.
+pub(crate) fn trial_of(args: &KneeArgs, part: &serde_json::Value) -> Result<RunArgs> {
+    let part: Part = serde_json::from_value(part.clone()).context("what is offered is no trial")?;
+    let rate = Rate::from_milli(part.rate_milli);
+    let mut run = run_args(args, rate, Nanos(part.settle_ns), Nanos(part.measure_max_ns))?;
+    run.target.no_preflight = part.no_preflight;
+    Ok(with_seed(run, part.number))
+}
+
+/// Lets `fleet` run a trial. Gives its document, or why there is none.
+pub(super) fn lead(
+    fleet: &mut Fleet,
+    prepared: Prepared,
+    part: &Part,
+    folder: &Path,
+    gather: &mut dyn Observer,
+    interruptions: &Interruptions,
+) -> Result<Result<RunDocument, (RefusalCode, String)>> {
+    let Prepared { job, guards, .. } = prepared;
+    let leading = Leading {
+        plan: job.plan(),
+        part: Some(serde_json::to_value(part)?),
+        guards,
+        folder,
+        experiment: Some(gather),
+    };
+    Ok(match fleet.lead(leading, true, interruptions)? {
+        Led::NotBegun(NotBegun { reasons, by_target }) => {
+            let code = if by_target { RefusalCode::Preflight } else { RefusalCode::Agents };
+            Err((code, reasons.join("; ")))
+        }
+        Led::Run { from, .. } if from.is_empty() => Err((RefusalCode::Agents, LOST.into())),
+        Led::Run { from, told } => {
+            let document = folder::merge(&from, folder)?;
+            told.write(folder);
+            if told.has_lost() { Err((RefusalCode::Agents, LOST.into())) } else { Ok(document) }
+        }
+    })
+}

@@ -1,0 +1,142 @@
+//! What agents measure together may end their load: rules, and guards of who leads them.
+
+mod support;
+
+use std::time::Duration;
+use support::bus::{Bus, server};
+use support::hostile::{Act, Hostile, Seen, ok};
+use support::{Place, Run, Started};
+
+/// Two machines that fill in what is their own.
+const PLAN: &str = r#"
+[load]
+rate = 200
+duration = "20s"
+
+[[requests]]
+url = "/"
+header = ["X-Who: ${WHO}"]
+"#;
+
+/// Fails all requests of one of two agents. Gives what the run came to.
+fn one_of_two_fails(rule: &str) -> Run {
+    let who = |seen: &Seen| seen.header("x-who").map(str::to_string);
+    let target = Hostile::start(move |seen| match who(seen).as_deref() {
+        Some("b") => Act::Close,
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    let bus = Bus::start(&place);
+    let agents = ["a", "b"].map(|who| {
+        let key = bus.operator.public_key();
+        let args = ["agent", "--bus", &bus.url, "--accept-from", &key, "-o", who, "--shares", "1"];
+        Started::spawn(place.command(&args).env("WHO", who))
+    });
+    place.file("plan.toml", PLAN);
+    let (url, led) = (target.url(), ["--agents", "2", "--bus", &bus.url, "--nkey", "operator.nk"]);
+    let args = ["run", "plan.toml", &url, "--no-preflight", "--json", "-o", "out", "--abort-on", rule];
+    let short = if rule.contains("60%") { &["-d", "4s"][..] } else { &[] };
+    let run = Started::spawn(place.command(&[&args[..], &led, short].concat()).env("WHO", "nobody"));
+    let run = run.wait().run();
+    agents.into_iter().for_each(|agent| drop(agent.wait()));
+    run
+}
+
+/// Half of all requests fail: all of one machine's, and none of the other's.
+#[test]
+fn a_rule_is_held_against_the_figures_of_all() {
+    let run = one_of_two_fails("errors > 60% for 1s");
+    assert_eq!((run.at("/status"), run.arrivals("scheduled")), (&"complete".into(), 800), "{run:?}");
+    assert_eq!(run.arrivals("ok"), 400);
+
+    let rule = "errors > 40% for 1s";
+    let run = one_of_two_fails(rule);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!((run.at("/status"), run.at("/aborted/rule")), (&"aborted".into(), &rule.into()));
+    assert!(run.document["aborted"]["guard"].is_null() && !run.has_finding("agents_lost"), "{run:?}");
+    assert_eq!(run.arrivals("scheduled"), 4_000);
+    assert!(run.withheld() > 0 && run.arrivals("ok") > 0, "{run:?}");
+    run.assert_accounts();
+}
+
+/// Nothing is ever answered: those who wait are all that is known, and they are enough.
+#[test]
+fn a_rule_sees_those_who_wait() {
+    let target = Hostile::start(|_| Act::AnswerAfter(Duration::from_secs(300), ok()));
+    let nats = server().display().to_string();
+    let rule = "p99 > 500ms for 1s";
+    let args = [&target.url(), "-R", "100", "-d", "50s", "-c", "100", "--timeout", "60s", "--drain", "1s"];
+    let agents = ["--no-preflight", "--agents", "local:2", "--nats-server", &nats, "--abort-on", rule];
+    let run = Place::new().measure(&[&args[..], &agents].concat());
+    assert_eq!((run.at("/status"), run.at("/aborted/rule")), (&"aborted".into(), &rule.into()), "{run:?}");
+    assert_eq!((run.arrivals("scheduled"), run.arrivals("ok")), (5_000, 0));
+    assert!(run.withheld() > 2_500, "{run:?}");
+}
+
+/// Agents have no such file; who leads them has.
+#[test]
+fn a_kill_file_of_who_leads_stops_all() {
+    let target = support::hostile::healthy();
+    let place = Place::new();
+    let bus = Bus::start(&place);
+    let away = Place::new();
+    let agents = [bus.agent(&away, "one", &[]), bus.agent(&away, "two", &[])];
+    let args = [&target.url(), "-R", "100", "-d", "40s", "--kill-file", "kill", "--slo", "p50 < 10s"];
+    let run = bus.run(&place, "2", &args);
+    while target.seen().len() < 150 {
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    place.file("kill", "");
+    let run = run.wait().run();
+    assert_eq!((run.code, run.at("/aborted/guard")), (Some(3), &"kill_file".into()), "{run:?}");
+    assert!(run.withheld() > 2_000, "{run:?}");
+    run.assert_accounts();
+    agents.into_iter().for_each(|agent| drop(agent.wait()));
+    place
+        .call(&["run", "--agents", "local:1", &target.url(), "-R", "1", "-d", "1s", "--kill-file", "kill"])
+        .refused(&["remove it first"]);
+}
+
+/// Agents stay for all runs of a command, and leave when it is over.
+#[test]
+fn agents_are_there_for_each_trial_and_each_side() {
+    let (target, place) = (support::hostile::healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let started = || ["one", "two"].map(|name| bus.agent(&place, name, &[]));
+    let led = ["--agents", "2", "--bus", &bus.url, "--nkey", "operator.nk"];
+    let url = target.url();
+    let left = |agents: [Started; 2]| {
+        for agent in agents {
+            let said = agent.wait();
+            assert_eq!(said.code(), Some(0), "{said:?}");
+        }
+    };
+
+    let agents = started();
+    let search = ["--slo", "p99 < 5s", "--at-least", "50", "--settle", "1s", "--measure", "4s"];
+    let brief = ["--measure-max", "4s", "--rest", "0s", "--json", "-o", "search"];
+    let said = place.call(&[&["knee", &url][..], &search, &brief, &led].concat());
+    let found: serde_json::Value = serde_json::from_str(&said.stdout).expect("a document");
+    assert_eq!(found["at_least"]["is_reached"], true, "{said:?}");
+    left(agents);
+    let trials = found["trials"].as_array().expect("a list").len();
+    let folders = place.list("search");
+    assert_eq!(folders.iter().filter(|name| name.ends_with(".agents")).count(), trials, "{folders:?}");
+    let first: serde_json::Value =
+        serde_json::from_str(&place.text("search/trial-01/run.json")).expect("a document");
+    assert_eq!(first["agents"].as_array().map(Vec::len), Some(2), "both of them");
+    assert!(place.list(".").contains(&format!("one-{trials}")), "a record for each");
+
+    for name in place.list(".").into_iter().filter(|name| name.starts_with("one") || name.starts_with("two"))
+    {
+        std::fs::remove_dir_all(place.path().join(name)).expect("it is there");
+    }
+    let agents = started();
+    let sides = ["compare", &url, &format!("{url}other"), "-R", "50", "-d", "2s", "--runs", "1"];
+    let said = place.call(&[&sides[..], &["--json", "-o", "sides"], &led].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    left(agents);
+    let asked = |path: &str| target.seen().iter().filter(|seen| seen.target == path).count();
+    assert!(asked("/other") >= 100, "{}", asked("/other"));
+    assert_eq!(place.list("sides/candidate").len(), 2, "the run and its agents' own");
+}
