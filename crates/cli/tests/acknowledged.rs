@@ -1,11 +1,9 @@
 //! `latest(…, inserts=acknowledged)`: nobody asks for a key whose insert is still under way.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer, ok};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::Place;
-use support::hostile::{Act, Hostile, answer, ok};
 
 /// An insert takes so long at least.
 const SLOW: Duration = Duration::from_millis(300);

@@ -1,13 +1,11 @@
 //! Agents offer one load together: the real binary over a real nats-server.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::bus::{Bus, server};
+use crate::support::hostile::{Act, Hostile, answer, healthy};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::Place;
-use support::bus::{Bus, server};
-use support::hostile::{Act, Hostile, answer, healthy};
 use unblink_cluster::signed::KeyPair;
 
 const SHOP: &str = r#"

@@ -1,11 +1,10 @@
 //! What agents measure together may end their load: rules, and guards of who leads them.
 
-mod support;
-
+use crate::support;
+use crate::support::bus::{Bus, server};
+use crate::support::hostile::{Act, Hostile, Seen, ok};
+use crate::support::{Place, Run, Started};
 use std::time::Duration;
-use support::bus::{Bus, server};
-use support::hostile::{Act, Hostile, Seen, ok};
-use support::{Place, Run, Started};
 
 /// Two machines that fill in what is their own.
 const PLAN: &str = r#"

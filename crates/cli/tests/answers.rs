@@ -1,12 +1,10 @@
 //! What answers must be like: headers, patterns, JSON, and bodies that are sent in another form or in many pieces.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile};
 
 /// `{"id":7,"state":"done","items":[{"n":"a\u0062c"}]}` by gzip, deflate, brotli and zstd of other programs.
 const CODED: [(&str, &str); 4] = [

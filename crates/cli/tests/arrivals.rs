@@ -1,9 +1,7 @@
 //! Bursty arrivals, a sine and a trace through the binary.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 const WORLD: [&str; 2] = ["--server", "service=1ms"];
 

@@ -1,10 +1,9 @@
 //! Bodies of several parts, and think times from a file: what plans read from files beside them, on a real server.
 
-mod support;
-
+use crate::support;
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, ok};
 use serde_json::json;
-use support::Place;
-use support::hostile::{Act, Hostile, ok};
 
 const PARTS: &str = r#"
 [load]

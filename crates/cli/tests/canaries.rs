@@ -1,10 +1,8 @@
 //! Secrets and escape sequences in every input that takes text: nothing that is printed or written holds one.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::{Place, Said, finish};
 use std::path::{Path, PathBuf};
-use support::hostile::{Act, Hostile, answer, ok};
-use support::{Place, Said, finish};
 
 /// A secret.
 const SECRET: &str = "c4n4ry";

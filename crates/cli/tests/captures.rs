@@ -1,12 +1,10 @@
 //! What journeys take from their answers: values, cookies, and the answer that they wait for.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, Seen, answer, ok};
+use crate::support::lab::Lab;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::Place;
-use support::hostile::{Act, Hostile, Seen, answer, ok};
-use support::lab::Lab;
 
 fn step<'a>(run: &'a Value, name: &str) -> &'a Value {
     let steps = run["journeys"][0]["steps"].as_array().expect("a list");

@@ -1,12 +1,10 @@
 //! `unblink compare`: saved runs of simulated servers, and the real binary against real servers.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::lab::Lab;
+use crate::support::{Place, Said, Started};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::hostile::{Act, Hostile, answer, ok};
-use support::lab::Lab;
-use support::{Place, Said, Started};
 
 /// Records runs `from..to` of a simulated server below `side`.
 fn simulate(place: &Place, side: &str, runs: std::ops::Range<u64>, server: &str, load: &[&str]) {

@@ -1,11 +1,9 @@
 //! HTTP/2 and gRPC against servers that others wrote: a load, bodies beyond the windows, connections that retire during the run,
 //! and fewer streams than were asked for.
 
-mod servers;
-mod support;
-
-use servers::{LARGE, Server, Want, go_grpc, go_http, go_https, hyper, nghttpd, tonic};
-use support::{Place, Run};
+use crate::servers;
+use crate::servers::{LARGE, Server, Want, go_grpc, go_http, go_https, hyper, nghttpd, tonic};
+use crate::support::{Place, Run};
 
 /// Fewer than are asked for below.
 const EIGHT: Want = Want { streams: 8, retires: false };

@@ -1,13 +1,11 @@
 //! Statements of CQL from the command line, to a small server of our own and to servers that are none.
 
-mod cql_server;
-mod support;
-
-use cql_server::{Manner, Server};
+use crate::cql_server::{Manner, Server};
+use crate::support;
+use crate::support::{Place, Run, Said};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use support::{Place, Run, Said};
 
 const FORTY: [&str; 4] = ["-R", "200", "-n", "40"];
 const ONE: &str = "id=[\"1\"]";

@@ -1,14 +1,12 @@
 //! The service's own metrics beside what was measured: from its own page, and from a real Prometheus server.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Seen, answer};
+use crate::support::lab::Lab;
+use crate::support::{Place, Run};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, answer};
-use support::lab::Lab;
-use support::{Place, Run};
 
 const METRICS: [&str; 2] = ["--metrics", "127.0.0.1:0"];
 const ALL: [&str; 6] = [

@@ -1,9 +1,7 @@
 //! `unblink demo`, for as short a time as it takes.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 const SHORT: [&str; 5] = ["demo", "--seconds", "4", "-o", "out"];
 

@@ -1,10 +1,8 @@
 //! What the build before left behind is still read, with every figure in it as it was (`fixtures/README.md`).
 
-mod support;
-
+use crate::support::{Place, Said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{Place, Said};
 
 /// Folders whose run came to an end, in order of time.
 const ENDED: [&str; 9] =

@@ -1,11 +1,9 @@
 //! Searches and comparisons of journeys: by their own times, in virtual time and on a real server.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer, ok};
 use serde_json::Value;
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile, answer, ok};
 
 /// Two requests with a tenth of a second of thinking between them.
 const BUY: &str = "[[journeys]]\nname = \"buy\"\nthink = \"100ms\"\n[[journeys.steps]]\nname = \"cart\"\nurl = \"/cart\"\n\

@@ -1,9 +1,7 @@
 //! `unblink explain` through the binary: the published comparison, and its pictures.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 fn client<'a>(all: &'a Value, name: &str) -> &'a Value {
     let clients = all["clients"].as_array().expect("a list");

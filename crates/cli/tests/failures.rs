@@ -1,11 +1,9 @@
 //! A target that misbehaves: each way is counted under its own kind, and the run goes on to its end.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use crate::support::{Place, Run};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
-use support::{Place, Run};
 
 const MS: Duration = Duration::from_millis(1);
 

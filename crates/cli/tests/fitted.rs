@@ -1,10 +1,8 @@
 //! `init --from`: a plan fitted to a log or a trace.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, ok};
 use std::fmt::Write;
-use support::Place;
-use support::hostile::{Act, Hostile, ok};
 
 /// Numbers that are the same on each machine (splitmix64).
 struct Seeded(u64);

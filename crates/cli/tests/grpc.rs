@@ -1,17 +1,14 @@
 //! Calls of gRPC from the command line: what is sent, what answers count as, and what is said before the load.
 
-#[path = "support/calls.rs"]
-mod calls;
-mod support;
-
-use calls::{
+use crate::calls;
+use crate::calls::{
     Called, DATA, END_STREAM, Frame, ITEMS, PARTS, Server, descriptors, fields, head, message, ok, serve,
     status, unimplemented,
 };
+use crate::support::hostile::{Act, Hostile, answer};
+use crate::support::{Place, Run};
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, answer};
-use support::{Place, Run};
 
 const FORTY: [&str; 4] = ["-R", "200", "-n", "40"];
 const GET: &str = "/shop.Items/Get";

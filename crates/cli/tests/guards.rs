@@ -1,11 +1,9 @@
 //! Load goes only where it may, no more than it may, and stops when it must.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::lab::{Lab, wait_for_intervals};
+use crate::support::{Place, Run, Said, finish};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::hostile::{Act, Hostile, answer, ok};
-use support::lab::{Lab, wait_for_intervals};
-use support::{Place, Run, Said, finish};
 
 /// Addresses that belong to nobody (RFC 5737): whoever connected to them would wait, and fail with another message.
 const PUBLIC: &str = "http://192.0.2.1/";

@@ -1,9 +1,8 @@
 //! The history of runs through the binary: kept, found, shown, labelled, rebuilt, and never in a run's way.
 
-mod support;
-
+use crate::support;
+use crate::support::{Place, Said, Started};
 use serde_json::Value;
-use support::{Place, Said, Started};
 
 /// A run in virtual time; each seed is a run of its own.
 fn simulate(place: &Place, seed: u32, more: &[&str]) -> Said {

@@ -1,13 +1,9 @@
 //! Servers of HTTP/2 that attack their client: each way is a kind of failure of its own, the run goes on over another connection,
 //! and memory stays bounded.
 
-#[path = "support/frames.rs"]
-mod frames;
-mod support;
-
-use frames::{Server, frame, ok, serve};
+use crate::frames::{Server, frame, ok, serve};
+use crate::support::{Place, Run};
 use std::sync::Mutex;
-use support::{Place, Run};
 
 const FORTY: [&str; 7] = ["-R", "200", "-n", "40", "--http", "2", "--no-preflight"];
 const MIB: u64 = 1 << 20;

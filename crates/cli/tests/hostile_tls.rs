@@ -1,13 +1,11 @@
 //! A target that misbehaves below HTTP: TLS that ends wrongly, or is no TLS at all.
 
-mod support;
-
+use crate::support::{Place, Run};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use support::{Place, Run};
 
 type Tls = StreamOwned<ServerConnection, TcpStream>;
 

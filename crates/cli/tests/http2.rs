@@ -1,18 +1,14 @@
 //! HTTP/2 from the command line: what is measured, how faults are counted, and what is said before the load. The server
 //! writes its frames by hand and understands no more of the client's than where they end.
 
-#[path = "support/frames.rs"]
-mod frames;
-mod support;
-
-use frames::{Server, converse, frame, ok, serve};
+use crate::frames::{Server, converse, frame, ok, serve};
+use crate::support::hostile::{Act, Hostile, ok as ok_in_one};
+use crate::support::{Place, Run};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
-use support::hostile::{Act, Hostile, ok as ok_in_one};
-use support::{Place, Run};
 
 const FORTY: [&str; 6] = ["-R", "200", "-n", "40", "--http", "2"];
 

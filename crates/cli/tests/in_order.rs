@@ -1,14 +1,12 @@
 //! Several requests under way on a connection that answers them in order: behind a slow one, the others wait. A run and its
 //! simulation agree on how long.
 
-mod support;
-
+use crate::support::{Place, Run};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use support::{Place, Run};
 
 const SERVICE: Duration = Duration::from_millis(1);
 /// Every 200th command takes this long.

@@ -1,13 +1,11 @@
 //! Runs that end before their time: Ctrl-C, a kill, a full disk. What was recorded is never lost.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, ok};
+use crate::support::lab::wait_for_intervals;
+use crate::support::{Place, Run, finish};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, ok};
-use support::lab::wait_for_intervals;
-use support::{Place, Run, finish};
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -1,10 +1,8 @@
 //! Journeys are judged as such: a run in which they fail does not pass because their requests are fine.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, Seen, answer};
 use serde_json::{Value, json};
-use support::Place;
-use support::hostile::{Act, Hostile, Seen, answer};
 
 /// An order that is paid only where the path says so.
 fn shop() -> Hostile {

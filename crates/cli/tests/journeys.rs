@@ -1,11 +1,9 @@
 //! Journeys through the binary: on a real server, in the virtual world, and refused where they make no sense.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer, ok};
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile, answer, ok};
 
 const BUY: &str = "[[journeys]]\nname = \"buy\"\nthink = \"50ms\"\n[[journeys.steps]]\nname = \"search\"\nurl = \"/search\"\n\
                    repeat = \"2\"\n[[journeys.steps]]\nname = \"cart\"\nurl = \"/cart\"\nmethod = \"POST\"\n\

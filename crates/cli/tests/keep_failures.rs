@@ -1,14 +1,12 @@
 //! `--keep-failures`, through the binary: what failed can be read, and no secret is in the folder.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Seen, answer, ok};
+use crate::support::lab::wait_for_intervals;
+use crate::support::{Place, finish};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, answer, ok};
-use support::lab::wait_for_intervals;
-use support::{Place, finish};
 
 /// Every request takes a secret of another origin.
 const PLAN: &str = r#"

@@ -1,13 +1,11 @@
 //! `unblink knee` through the binary: in virtual time, against the lab, resumed, and asked wrongly.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer};
+use crate::support::lab::Lab;
+use crate::support::{Place, Started};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, answer};
-use support::lab::Lab;
-use support::{Place, Started};
 
 /// Five slots of 10 ms under even arrivals carry 500/s, to the request.
 const CAP: [&str; 10] = [

@@ -1,11 +1,9 @@
 //! The lab from end to end: the real server, the real binary as a tool, and tools that are scripts.
 
-mod support;
-
+use crate::support::{Place, Said, Started};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use support::{Place, Said, Started};
 
 /// JSON that keeps its schema.
 #[track_caller]

@@ -1,10 +1,8 @@
 //! The lab over HTTP/2, whose server is the `h2` crate's and shares nothing with the client: what is reported agrees with what
 //! the server did.
 
-mod support;
-
-use support::Place;
-use support::lab::Lab;
+use crate::support::Place;
+use crate::support::lab::Lab;
 
 /// Beside the lab's own, which speak HTTP/1.1.
 const OVER_HTTP_2: &str = include_str!("../../lab/tools/http2/unblink-open-http2.toml");

@@ -1,11 +1,9 @@
 //! The lab over gRPC, event streams and WebSocket, whose servers are other people's crates and share nothing with the client:
 //! what is reported of a stall of a second agrees with what the server did, request by request.
 
-mod support;
-
+use crate::support::lab::Lab;
+use crate::support::{Place, Run};
 use rustix::process::{Resource, getrlimit};
-use support::lab::Lab;
-use support::{Place, Run};
 use unblink_lab::{TruthRow, read_truth};
 
 const MS: u64 = 1_000_000;

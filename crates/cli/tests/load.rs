@@ -1,11 +1,9 @@
 //! Load models: what is scheduled follows from the plan alone, and what waits says why.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Seen, healthy, ok};
+use crate::support::lab::Lab;
+use crate::support::{Place, Run};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, healthy, ok};
-use support::lab::Lab;
-use support::{Place, Run};
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -1,12 +1,10 @@
 //! Several open loads in one run: each has an account and times of its own, by its own schedule.
 
-mod support;
-
+use crate::support::lab::{Lab, wait_for_intervals};
+use crate::support::{Place, Run};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
-use support::lab::{Lab, wait_for_intervals};
-use support::{Place, Run};
 
 const WORLD: &str = "[world]\nserver = \"service=10ms pause=1s@8s\"\n";
 

@@ -1,13 +1,10 @@
 //! `unblink mirror`: real copies by a real nginx, real targets, and what is compared.
 
-mod mirrors;
-mod support;
-
-use mirrors::{Mirror, Nginx, ask, origin};
+use crate::mirrors::{Mirror, Nginx, ask, origin};
+use crate::support::Place;
+use crate::support::lab::Lab;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use support::Place;
-use support::lab::Lab;
 
 #[test]
 fn copies_that_nginx_makes_are_compared_and_secrets_are_kept_nowhere() {

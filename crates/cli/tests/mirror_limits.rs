@@ -1,17 +1,14 @@
 //! What `unblink mirror` does when a candidate stands still, when more comes than may be held, and when a guard ends it.
 
-mod mirrors;
-mod support;
-
-use mirrors::{Mirror, Nginx, ask, origin, silent};
+use crate::mirrors::{Mirror, Nginx, ask, origin, silent};
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::lab::Lab;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile, answer, ok};
-use support::lab::Lab;
 
 const MIB: u64 = 1 << 20;
 

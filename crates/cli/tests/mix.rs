@@ -1,11 +1,9 @@
 //! Requests with shares of the load, through the binary.
 
-mod support;
-
+use crate::support::hostile::{Hostile, healthy};
+use crate::support::{Place, finish};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::hostile::{Hostile, healthy};
-use support::{Place, finish};
 
 /// Name, planned share and scheduled arrivals of each request.
 fn operations(run: &Value) -> Vec<(String, f64, u64)> {

@@ -1,13 +1,11 @@
 //! A real server: nginx with a configuration, a folder and a port of its own.
 
-mod support;
-
+use crate::support::{Place, Started};
 use rustix::process::{Pid, Signal};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{Place, Started};
 
 /// What is logged below `/logged`.
 const LOGGED: &str = r#"$remote_addr [$msec] "$request" $status $body_bytes_sent $request_time"#;

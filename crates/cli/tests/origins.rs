@@ -1,10 +1,8 @@
 //! Runs that ask several origins: each has its own connections, and one that stalls holds up no other.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use crate::support::{Place, Run};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
-use support::{Place, Run};
 
 /// A server that answers at once.
 fn quick() -> Hostile {

@@ -1,13 +1,11 @@
 //! Journeys with connections of their own, against servers that know over which connection each request came.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Seen, ok};
+use crate::support::lab::Lab;
+use crate::support::{Place, Run};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, ok};
-use support::lab::Lab;
-use support::{Place, Run};
 
 /// Half of the arrivals begin journeys; the number of a journey is in each of its paths.
 const MIXED: &str = r#"

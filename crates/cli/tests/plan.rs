@@ -1,10 +1,9 @@
 //! Plan files through the binary.
 
-mod support;
-
+use crate::support;
+use crate::support::lab::Lab;
+use crate::support::{Place, finish};
 use serde_json::Value;
-use support::lab::Lab;
-use support::{Place, finish};
 
 const PLAN: &str = r#"
 target = "http://127.0.0.1:9/base"

@@ -1,10 +1,8 @@
 //! The published schema and the examples, held against the binary.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::Place;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

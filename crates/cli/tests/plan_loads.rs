@@ -1,8 +1,6 @@
 //! `[[loads]]` of a plan: what is refused, and where it is pointed at.
 
-mod support;
-
-use support::Place;
+use crate::support::Place;
 
 const REQUESTS: &str =
     "[[requests]]\nname = \"front\"\nurl = \"/\"\n[[requests]]\nname = \"cart\"\nurl = \"/cart\"\n";

@@ -1,9 +1,7 @@
 //! Plans that are searched and compared instead of run.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 #[test]
 fn a_plan_can_be_searched_and_compared() {

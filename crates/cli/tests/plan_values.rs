@@ -1,9 +1,7 @@
 //! Values and variables of plans: what they are shown as, and what passes no longer in silence.
 
-mod support;
-
-use support::hostile::{Act, Hostile, answer, healthy, ok};
-use support::{Place, finish};
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
+use crate::support::{Place, finish};
 
 const SHOP: &str = r#"
 target = "http://127.0.0.1:9/"

@@ -1,12 +1,10 @@
 //! Transactions in a real PostgreSQL from the command line.
 
-mod stores;
-mod support;
-
+use crate::stores::Postgres;
+use crate::support;
+use crate::support::Place;
 use rustix::process::{Pid, Signal};
 use std::time::Duration;
-use stores::Postgres;
-use support::Place;
 
 #[test]
 fn values_are_bound_and_answers_counted_by_what_they_are() {

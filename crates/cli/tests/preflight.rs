@@ -1,15 +1,13 @@
 //! The request before the run, to servers that misbehave below HTTP: each is told of in words that say what to do.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile, answer};
 
 /// More than the socket's buffers hold.
 const LONG_BODY: usize = 16 << 20;

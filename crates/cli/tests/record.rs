@@ -1,13 +1,12 @@
 //! What a run leaves behind: a valid document, exports, and no secret.
 
-mod support;
-
+use crate::support;
+use crate::support::hostile::{Act, Hostile, Seen, healthy, ok};
+use crate::support::{Place, Said};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, Seen, healthy, ok};
-use support::{Place, Said};
 
 fn committed_schema() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../artifact/schema/unblink.run-2.schema.json");

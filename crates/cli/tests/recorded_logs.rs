@@ -1,14 +1,12 @@
 //! From a load to a log, to a trace and to the same load again: logs of a real Apache, and files of GoReplay. nginx has its own tests.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, ok};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::Place;
-use support::hostile::{Act, Hostile, ok};
 
 /// A start in µs, what was asked, and a duration in µs.
 const LOGGED: &str = r#"%h %l %u [%{begin:usec}t] "%r" %>s %B %D"#;

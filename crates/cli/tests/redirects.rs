@@ -1,10 +1,8 @@
 //! Redirects that journeys follow: where they lead, what is sent there, and how they are counted.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, ok};
 use serde_json::{Value, json};
-use support::Place;
-use support::hostile::{Act, Hostile, ok};
 
 fn sent_on(status: u16, location: &str, lines: &str) -> Act {
     Act::Answer(

@@ -1,14 +1,12 @@
 //! Commands to a real Redis from the command line, and to servers that are none.
 
-mod stores;
-mod support;
-
+use crate::stores::{FORTY, Redis, free_port, redis_tls};
+use crate::support;
+use crate::support::Place;
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
-use stores::{FORTY, Redis, free_port, redis_tls};
-use support::Place;
 
 #[test]
 fn commands_are_drawn_and_their_replies_counted_by_what_they_are() {

@@ -1,11 +1,9 @@
 //! `run --replay`: what was recorded is sent, when it was recorded.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
+use crate::support::{Place, Run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::hostile::{Act, Hostile, answer, healthy, ok};
-use support::{Place, Run};
 
 /// What was recorded of one request.
 struct Recorded {

@@ -1,11 +1,9 @@
 //! What is requested: targets, methods, headers, bodies, and which answers are expected.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
+use crate::support::{Place, finish};
 use serde_json::json;
 use std::collections::BTreeMap;
-use support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
-use support::{Place, finish};
 
 #[test]
 fn targets_in_turn() {

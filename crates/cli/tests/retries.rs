@@ -1,10 +1,8 @@
 //! Retries of real runs, against a server whose every answer is scripted.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use crate::support::{Place, Run};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
-use support::{Place, Run};
 
 /// Ten arrivals, far enough apart that each has ended before the next one.
 const TEN: [&str; 8] = ["-R", "10", "-n", "10", "--no-preflight", "--timeout", "5s", "--retry-wait=5ms"];

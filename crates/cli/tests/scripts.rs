@@ -1,11 +1,9 @@
 //! wrk's scripts, through the binary.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
 use std::collections::BTreeSet;
 use std::path::Path;
-use support::Place;
-use support::hostile::{Act, Hostile, answer, healthy, ok};
 
 /// A run with this script, before the load of which nobody asks.
 fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -1,10 +1,8 @@
 //! Named shapes through the binary.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::lab::Lab;
 use serde_json::Value;
-use support::Place;
-use support::lab::Lab;
 
 fn shape(document: &Value) -> &Value {
     &document["shape"]

@@ -1,11 +1,9 @@
 //! Several machines offer one load, and their folders are merged.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
+use crate::support::{Place, Started, finish};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
-use support::hostile::{Act, Hostile, answer, healthy, ok};
-use support::{Place, Started, finish};
 
 /// Enough for a binary that is not optimised to be ready on a busy machine.
 const AHEAD: Duration = Duration::from_secs(8);

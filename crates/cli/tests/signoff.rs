@@ -1,11 +1,9 @@
 //! The stages of a plan, one after the other: one document, one page, one exit code.
 
-mod support;
-
+use crate::support::lab::Lab;
+use crate::support::{Place, Started};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::lab::Lab;
-use support::{Place, Started};
 
 const WORLD: &str = "[world]\nserver = \"slots=5 service=10ms\"\n";
 const SEARCH: &str = "[load]\narrivals = \"even\"\n[objectives]\nslo = \"p99 < 200ms\"\n[search]\nstart = 100\nmax = 800\n\

@@ -1,9 +1,7 @@
 //! `unblink sim` through the binary: the published figures, the marks of a simulated run, and bad words.
 
-mod support;
-
+use crate::support::{Place, Run};
 use std::time::Duration;
-use support::{Place, Run};
 
 /// `unblink sim ARGS --json -o out`.
 fn sim(place: &Place, args: &[&str]) -> Run {

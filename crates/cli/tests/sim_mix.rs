@@ -1,9 +1,7 @@
 //! `unblink sim` with the requests, loads and origins of a plan.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 const TARGET: &str = "target = \"http://${HOST}\"\n";
 const REQUESTS: &str = "[[requests]]\nname = \"front\"\nurl = \"/\"\nweight = 3\n\

@@ -1,9 +1,7 @@
 //! `unblink size`: the worked example, a plan, wrong input, and the constants of this machine there and back.
 
-mod support;
-
+use crate::support::{Place, Said};
 use serde_json::Value;
-use support::{Place, Said};
 
 const EXAMPLE: [&str; 7] = ["size", "-R", "10M", "--latency", "20ms", "--stall", "1s"];
 

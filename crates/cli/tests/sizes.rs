@@ -1,11 +1,9 @@
 //! Inputs of any size: what has no end is refused before it fills the memory, what is asked for often is kept once, and a
 //! document lists no more than somebody reads.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, ok};
+use crate::support::{Place, Said, finish};
 use std::fmt::Write as _;
-use support::hostile::{Act, Hostile, ok};
-use support::{Place, Said, finish};
 
 /// Of address space, in kB: enough to start, and far less than what has no end.
 const SPACE_KB: u32 = 4_000_000;

@@ -1,10 +1,8 @@
 //! Objectives through the binary: verdicts, exit codes, and files for build servers.
 
-mod support;
-
+use crate::support::lab::Lab;
+use crate::support::{Place, finish};
 use serde_json::Value;
-use support::lab::Lab;
-use support::{Place, finish};
 
 /// `unblink sim` of a lab scenario with these flags; gives the exit code and the document.
 fn sim(place: &Place, args: &[&str]) -> (Option<i32>, Value) {

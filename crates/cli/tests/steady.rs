@@ -1,11 +1,9 @@
 //! `--warmup auto` and `--precision`: what they refuse, and a run of each.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, ok};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use support::Place;
-use support::hostile::{Act, Hostile, ok};
 
 const URL: &str = "http://127.0.0.1:9/";
 

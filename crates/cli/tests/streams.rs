@@ -1,12 +1,11 @@
 //! `--stream`: events of answers, over both versions of HTTP and in virtual time; what is refused; what a killed run keeps.
 
-mod support;
-
+use crate::support;
+use crate::support::{Place, Run};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use support::{Place, Run};
 
 const EVENTS: u64 = 5;
 /// Before each event; the third one takes longer.

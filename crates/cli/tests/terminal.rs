@@ -1,8 +1,6 @@
 //! What a person sees first: the end of the report, help, completions, pages of the manual, and a locale of ASCII.
 
-mod support;
-
-use support::{Place, Said, finish};
+use crate::support::{Place, Said, finish};
 
 const SIM: [&str; 6] = ["sim", "-R", "1000", "-d", "60s", "--scenario"];
 

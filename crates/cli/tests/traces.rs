@@ -1,9 +1,8 @@
 //! `unblink import` and `unblink trace`, from a log to a picture.
 
-mod support;
-
+use crate::support;
+use crate::support::{Place, Said};
 use serde_json::Value;
-use support::{Place, Said};
 
 const FORMAT: &str =
     r#"$remote_addr - $remote_user [$msec] "$request" $status $body_bytes_sent $request_time"#;

@@ -1,11 +1,9 @@
 //! Ways to a target: TLS, IPv6, Unix-domain sockets, other addresses; and the request before the run.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use crate::support::lab::Lab;
+use crate::support::{Place, Run};
 use std::net::TcpListener;
-use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
-use support::lab::Lab;
-use support::{Place, Run};
 
 const TWENTY: [&str; 4] = ["-R", "100", "-n", "20"];
 

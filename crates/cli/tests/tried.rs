@@ -1,11 +1,10 @@
 //! `unblink try`, through the binary: what it shows is what the run sends, and secrets stay where they are.
 
-mod support;
-
+use crate::support;
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, Refusing, answer, ok};
+use crate::support::tried::{by_arrival, each, tried};
 use serde_json::Value;
-use support::Place;
-use support::hostile::{Act, Hostile, Refusing, answer, ok};
-use support::tried::{by_arrival, each, tried};
 
 const SHOP: &str = r#"
 [load]

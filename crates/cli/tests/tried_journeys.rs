@@ -1,13 +1,11 @@
 //! Journeys in `unblink try`: each step has what the answers before it brought.
 
-mod support;
-
+use crate::support::Place;
+use crate::support::hostile::{Act, Hostile, answer};
+use crate::support::lab::Lab;
+use crate::support::tried::{by_arrival, each, tried};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::Place;
-use support::hostile::{Act, Hostile, answer};
-use support::lab::Lab;
-use support::tried::{by_arrival, each, tried};
 
 const TAKES: &str = r#"
 [load]

@@ -1,10 +1,8 @@
 //! Wrong input: each has a message of its own, exit code 2, and nothing on stdout.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, ok};
+use crate::support::{Place, Said, finish};
 use std::path::Path;
-use support::hostile::{Act, Hostile, ok};
-use support::{Place, Said, finish};
 
 /// Nothing here is ever connected to: the refusal comes first.
 const URL: &str = "http://127.0.0.1:9/";

@@ -1,11 +1,9 @@
 //! What is drawn for each request, through the binary.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
+use crate::support::{Place, finish};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use support::hostile::{Act, Hostile, answer, healthy, ok};
-use support::{Place, finish};
 
 const USERS: &str = "id,word\n1,a b\n2,\"c&d\"\n3,\"say \"\"hi\"\"\"\n";
 

@@ -1,10 +1,8 @@
 //! The target's fault × the generator's fault × objective → verdict and exit code, in the virtual world. The
 //! table in `docs/slo.md` is what comes out here.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 /// What the target does, as the table calls it, and as `--server` does.
 const TARGETS: [(&str, &str); 9] = [

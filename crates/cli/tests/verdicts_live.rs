@@ -1,13 +1,11 @@
 //! Verdicts and exit codes of real runs against targets that fail in known ways, and of a client that is stopped.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::lab::{Lab, wait_for_intervals};
+use crate::support::{Place, Run};
 use rustix::process::Signal;
 use std::net::TcpListener;
 use std::time::Duration;
-use support::hostile::{Act, Hostile, answer, ok};
-use support::lab::{Lab, wait_for_intervals};
-use support::{Place, Run};
 
 const LOAD: [&str; 6] = ["-R", "100", "-d", "3s", "--timeout", "500ms"];
 

@@ -1,14 +1,12 @@
 //! Messages over WebSockets from the command line, against servers of another implementation.
 
-mod support;
-
+use crate::support::hostile::{Act, Hostile, answer};
+use crate::support::{Place, Run};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::hostile::{Act, Hostile, answer};
-use support::{Place, Run};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};

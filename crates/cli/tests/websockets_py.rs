@@ -1,11 +1,9 @@
 //! Messages against a server of another language: PyPI's `websockets`, which `tools/setup test` installs.
 
-mod support;
-
+use crate::support::{Place, Run};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use support::{Place, Run};
 
 /// Echoes; pings before each tenth answer and waits for the pong. At `/close` it closes with 1012 in the place of each tenth.
 const SERVER: &str = r#"

@@ -1,13 +1,12 @@
 //! Journeys with a WebSocket of their own, against a server of another implementation that speaks HTTP on the same port.
 
-mod support;
-
+use crate::support;
+use crate::support::{Place, Run};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Place, Run};
 use tungstenite::handshake::server::{Request, Response};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;

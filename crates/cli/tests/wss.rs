@@ -1,12 +1,10 @@
 //! Messages over WebSockets over TLS, against a server of other implementations.
 
-mod support;
-
+use crate::support::Place;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use support::Place;
 
 /// Echoes over TLS; `alpn` is what it chooses from.
 fn serve(alpn: &[&str]) -> SocketAddr {

@@ -1,12 +1,10 @@
 //! YCSB's workloads on a real Redis and a real PostgreSQL: filled, run, and looked at.
 
-mod stores;
-mod support;
-
+use crate::stores::{PASSWORD, Postgres, Redis};
+use crate::support;
+use crate::support::{Place, Said, Started};
 use std::process::Command;
 use std::time::Duration;
-use stores::{PASSWORD, Postgres, Redis};
-use support::{Place, Said, Started};
 
 /// The binary with these arguments, in `place`.
 fn command(place: &Place, args: &[&str]) -> Command {
@@ -167,7 +165,7 @@ fn a_record_that_is_gone_is_not_found() {
     assert_eq!(fill(&postgres.url(), &["--set", "recordcount=50", "--create"]).code(), Some(0));
     postgres.sql("DELETE FROM usertable WHERE YCSB_KEY = 'user6284781860667377211'");
     let more = ["--no-preflight", "--set", "requestdistribution=sequential", "--set", "recordcount=50"];
-    let run = crate::run(&postgres.url(), "f", &more);
+    let run = super::ycsb::run(&postgres.url(), "f", &more);
     assert!(run.failures("postgres_not_found") == 8 && run.arrivals("ok") == 392, "{run:?}");
 }
 
