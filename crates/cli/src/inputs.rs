@@ -12,6 +12,11 @@ pub(crate) fn note(path: &Path) {
     READ.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
 }
 
+/// What is read from now on is another command's.
+pub(crate) fn forget() {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 /// The first of the files read so far that was written later than `at`, by the file system's account.
 pub(crate) fn changed_since(at: Timestamp) -> Option<PathBuf> {
     let all = READ.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,7 @@ use crate::folder::Folder;
 use crate::{exit, history, output};
 use anyhow::Result;
 use std::path::PathBuf;
+use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{self, replay};
 
 /// Merges and presents what came out. Gives the exit code.
@@ -13,11 +14,16 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
-    present(&args.dirs, &to, &args.exports, &args.keep)
+    present(&args.dirs, &to, &args.exports, &args.keep).map(|document| exit::of_report(&document))
 }
 
 /// The same of checked arguments.
-pub(crate) fn present(from: &[PathBuf], to: &Folder, exports: &Exports, keep: &KeepArgs) -> Result<u8> {
+pub(crate) fn present(
+    from: &[PathBuf],
+    to: &Folder,
+    exports: &Exports,
+    keep: &KeepArgs,
+) -> Result<RunDocument> {
     let document = folder::merge(from, to)?;
     // What is exported beside the document comes from its record.
     let (mut tally, ending) = replay(to, None, None)?;
@@ -31,5 +37,5 @@ pub(crate) fn present(from: &[PathBuf], to: &Folder, exports: &Exports, keep: &K
     output::write_page(to, &document);
     output::present(&document, &tally, exports, Some(to))?;
     history::keep(keep, &[to.to_path_buf()]);
-    Ok(exit::of_report(&document))
+    Ok(document)
 }

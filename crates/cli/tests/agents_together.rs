@@ -139,3 +139,64 @@ fn agents_are_there_for_each_trial_and_each_side() {
     assert!(asked("/other") >= 100, "{}", asked("/other"));
     assert_eq!(place.list("sides/candidate").len(), 2, "the run and its agents' own");
 }
+
+/// A sign-off has its agents for all stages, and lets them go.
+#[test]
+fn agents_are_there_for_all_stages() {
+    let (target, place) = (support::hostile::healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let agents = ["one", "two"].map(|name| bus.agent(&place, name, &[]));
+    let stage = |name: &str, rate| {
+        format!("[[stages]]\nkind = \"hold\"\nname = \"{name}\"\nrate = \"{rate}\"\nduration = \"2s\"\n")
+    };
+    let objectives = "[objectives]\nslo = [\"errors < 50%\"]\n";
+    let plan =
+        format!("target = \"{}\"\n{objectives}{}{}", target.url(), stage("low", 50), stage("high", 100));
+    place.file("plan.toml", plan);
+    let led = ["--agents", "2", "--bus", &bus.url, "--nkey", "operator.nk", "--json", "-o", "out"];
+    let said = place.call(&[&["signoff", "plan.toml"], &led[..]].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("a document");
+    assert_eq!((&document["status"], &document["stages"][1]["status"]), (&"complete".into(), &"run".into()));
+    for agent in agents {
+        let said = agent.wait();
+        assert_eq!(said.code(), Some(0), "{said:?}");
+    }
+    let last: serde_json::Value =
+        serde_json::from_str(&place.text("out/02-high/run.json")).expect("a document");
+    assert_eq!(last["arrivals"]["ok"], 200, "{last}");
+}
+
+/// What has come of it counts, and the own record of the one that is dead is read before it is taken away.
+#[test]
+fn a_local_agent_that_dies_is_lost() {
+    let (target, place) = (support::hostile::healthy(), Place::new());
+    let nats = server().display().to_string();
+    let args = [&target.url(), "-R", "100", "-d", "6s", "--no-preflight", "--agents", "local:2"];
+    let run = place.start(&[&args[..], &["--nats-server", &nats]].concat());
+    while target.seen().len() < 250 {
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    let agents =
+        std::process::Command::new("pgrep").args(["-f", "out.local/agent-1 ?"]).output().expect("pgrep");
+    let first = String::from_utf8(agents.stdout).expect("numbers");
+    let first = first.lines().next().and_then(|pid| pid.parse().ok()).expect("an agent");
+    let first = rustix::process::Pid::from_raw(first).expect("a process");
+    rustix::process::kill_process(first, rustix::process::Signal::KILL).expect("it is ours");
+    let run = run.wait().run();
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.has_finding("agents_lost") && run.arrivals("ok") >= 250, "{run:?}");
+    assert_eq!(run.arrivals("scheduled"), 600);
+    assert!(!place.list(".").contains(&"out.local".to_string()));
+}
+
+/// There is nothing left to stop, and the run has not passed all the same.
+#[test]
+fn a_rule_that_breaks_in_the_last_second_fails_the_run() {
+    let target = Hostile::start(|_| Act::Close);
+    let nats = server().display().to_string();
+    let rule = ["--abort-on", "errors > 50% for 3s"];
+    let args = [&target.url(), "-R", "100", "-d", "3s", "--no-preflight", "--agents", "local:2"];
+    let run = Place::new().measure(&[&args[..], &["--nats-server", &nats], &rule].concat());
+    assert_eq!(run.code, Some(1), "{run:?}");
+}

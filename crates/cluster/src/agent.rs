@@ -3,7 +3,7 @@
 use crate::PROTOCOL;
 use crate::clock::{Probe, Readings};
 use crate::message::{
-    AgentId, Cause, Ended, FromAgent, Machine, Offer, Order, Progress, Reading, Refusal, Reply, Stage,
+    AgentId, Cause, Ended, FromAgent, Machine, Next, Offer, Order, Progress, Reading, Refusal, Reply, Stage,
     Status, Time,
 };
 use std::collections::VecDeque;
@@ -25,6 +25,8 @@ const COMPARE_EVERY: Time = 60 * SECOND;
 const SILENCE: Time = 20 * SECOND;
 /// A record waits for so long to be fetched.
 const SILENCE_AT_END: Time = 120 * SECOND;
+/// The next run of a command comes within this, or there is none.
+const SILENCE_BETWEEN: Time = 3_600 * SECOND;
 /// An offer that is older was meant for another time. Clocks of machines may differ by some minutes.
 const OFFER_AGE_MAX: Time = 600 * SECOND;
 
@@ -97,10 +99,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Its record has been fetched.
-    Done {
-        /// It is to be there again for another run.
-        again: bool,
-    },
+    Done(Next),
     /// It did not take part, or was left alone.
     Because(String),
 }
@@ -121,8 +120,6 @@ pub struct Agent {
     compare: Compare,
     /// The earliest end of the load that it was told or found.
     stop_at: Option<Time>,
-    /// It has taken part in a run, and is there for the next one.
-    is_again: bool,
 }
 
 #[derive(Debug)]
@@ -162,13 +159,7 @@ impl Agent {
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
-            is_again: false,
         }
-    }
-
-    /// The same of one that has taken part in a run, and was told that another one follows.
-    pub fn again(self) -> Agent {
-        Agent { is_again: true, ..self }
     }
 
     /// Takes one event in. What is to be done goes to `out`.
@@ -209,7 +200,7 @@ impl Agent {
                 let offer = offer.clone();
                 return self.offered(now, run, offer);
             }
-            (None, Order::NotNeeded { agent }) if self.is_again && *agent == self.id => {
+            (None, Order::NotNeeded { agent }) if self.machine.after.is_some() && *agent == self.id => {
                 return self.leave(Left::Because("there is no other run".into()), out);
             }
             (Some(own), _) if *own == run => {}
@@ -246,7 +237,7 @@ impl Agent {
                 self.stop(now, Cause::Coordinator, why, out)
             }
             (Order::Leave { why }, _) => self.leave(Left::Because(why), out),
-            (Order::Done { again }, State::Ended(_)) => self.leave(Left::Done { again }, out),
+            (Order::Done { next }, State::Ended(_)) => self.leave(Left::Done(next), out),
             _ => {}
         }
     }
@@ -337,7 +328,8 @@ impl Agent {
             | State::Refused(_)
             | State::Armed(_) => Some(SILENCE),
             State::Ended(_) => Some(SILENCE_AT_END),
-            State::Waiting | State::Going { .. } | State::Running(_) | State::Left => None,
+            State::Waiting => self.machine.after.as_ref().map(|_| SILENCE_BETWEEN),
+            State::Going { .. } | State::Running(_) | State::Left => None,
         };
         if patience.is_some_and(|patience| now > self.heard_at + patience) {
             return self.leave(Left::Because("the coordinator has gone silent".into()), out);

@@ -58,6 +58,10 @@ pub struct Task {
     pub run_seed: u64,
     /// A load has at most so many shares.
     pub shares_max: u32,
+    /// The name of the command, and whether agents have taken part in a run of it before: then no others are wanted.
+    pub command: String,
+    /// See above.
+    pub is_first: bool,
     /// What follows for those who come.
     pub then: Then,
 }
@@ -68,8 +72,10 @@ pub enum Then {
     /// A run, after which they leave.
     #[default]
     Leave,
-    /// A run, after which they are to be there again for another one.
+    /// A run, after which they are to be there again for the next one of the command.
     Again,
+    /// A run, after which they are to be there again for whatever comes.
+    Stay,
     /// No run: there was one before, and they need not wait for another one.
     Dismiss,
 }
@@ -109,7 +115,7 @@ pub struct Coordinator {
     /// In the order in which they came, which is that of their shares.
     order: Vec<AgentId>,
     /// Who was told of to the user because there is no place for it.
-    turned_away: BTreeSet<AgentId>,
+    turned_away: BTreeMap<AgentId, String>,
     /// Since when the bus is not there, if it is not.
     bus_gone_since: Option<Time>,
     say_again_at: Time,
@@ -128,13 +134,18 @@ enum Phase {
 impl Coordinator {
     /// Nobody has come yet.
     pub fn new(task: Task, now: Time) -> Coordinator {
-        let gather_for = if task.then == Then::Dismiss { DISMISS_FOR } else { GATHER_FOR };
+        let phase = match task.then {
+            Then::Dismiss => {
+                Phase::Failed { why: NotBegun::because("there is no other run"), until: now + DISMISS_FOR }
+            }
+            _ => Phase::Gathering { until: now + GATHER_FOR },
+        };
         Coordinator {
             task,
-            phase: Phase::Gathering { until: now + gather_for },
+            phase,
             members: BTreeMap::new(),
             order: Vec::new(),
-            turned_away: BTreeSet::new(),
+            turned_away: BTreeMap::new(),
             bus_gone_since: None,
             say_again_at: now,
         }
@@ -201,7 +212,10 @@ impl Coordinator {
 
     fn stop(&mut self, now: Time, cause: Cause, why: String) {
         match &mut self.phase {
-            Phase::Gathering { .. } | Phase::Preparing { .. } => self.fail(now, vec![why], false),
+            Phase::Gathering { .. } | Phase::Preparing { .. } => {
+                let guard = if let Cause::Guard(name) = cause { Some(name) } else { None };
+                self.fail_for(now, NotBegun { guard, ..NotBegun::because(why) });
+            }
             // Whoever has heard of the start begins, and then hears of the stop.
             Phase::Going { start_at } => {
                 let start_at = *start_at;
@@ -221,7 +235,11 @@ impl Coordinator {
     }
 
     fn fail(&mut self, now: Time, reasons: Vec<String>, by_target: bool) {
-        self.phase = Phase::Failed { why: NotBegun { reasons, by_target }, until: now + LEAVE_FOR };
+        self.fail_for(now, NotBegun { reasons, by_target, guard: None });
+    }
+
+    fn fail_for(&mut self, now: Time, why: NotBegun) {
+        self.phase = Phase::Failed { why, until: now + LEAVE_FOR };
         self.say_again_at = now;
     }
 
@@ -254,25 +272,21 @@ impl Coordinator {
         if self.order.len() == self.task.agents as usize {
             return self.deal(now);
         }
-        if now >= until && self.task.then == Then::Dismiss {
-            return self.fail(now, vec!["there is no other run".into()], false);
-        }
         if now >= until {
-            let reason = format!(
+            let mut reasons = vec![format!(
                 "{} of {} agents came within {} s: start the others (unblink agent)",
                 self.order.len(),
                 self.task.agents,
                 GATHER_FOR / SECOND
-            );
-            self.fail(now, vec![reason], false);
+            )];
+            let others: BTreeSet<&String> = self.turned_away.values().collect();
+            reasons.extend(others.into_iter().cloned());
+            self.fail(now, reasons, false);
         }
     }
 
     /// Gives each its shares, in the order in which they came.
     fn deal(&mut self, now: Time) {
-        if self.task.then == Then::Dismiss {
-            return self.fail(now, vec!["there is no other run".into()], false);
-        }
         let mut first = 1;
         for id in &self.order {
             if let Some(member) = self.members.get_mut(id) {
@@ -353,13 +367,14 @@ impl Coordinator {
         if matches!(self.phase, Phase::Running { stop: None, .. }) {
             let stopped = self.members.values().find_map(|member| match &member.stage {
                 Stage::Ended(ended) => {
-                    ended.stopped_by.as_ref().map(|why| format!("{}: {why}", member.name()))
+                    let (cause, why) = ended.stopped_by.as_ref()?;
+                    Some((cause.clone(), why.clone(), format!("{}: {why}", member.name())))
                 }
                 _ => None,
             });
-            if let Some(why) = stopped {
-                out.push(Action::Note(format!("stopping all agents: {why}")));
-                self.stop(now, Cause::Coordinator, why);
+            if let Some((cause, why, who)) = stopped {
+                out.push(Action::Note(format!("stopping all agents: {who}")));
+                self.stop(now, cause, why);
             }
         }
         let others = self.members.values().all(|member| member.is_complete() || member.is_lost);

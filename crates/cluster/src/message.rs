@@ -51,6 +51,9 @@ pub struct Machine {
     pub host: String,
     /// How many shares it takes.
     pub shares: u32,
+    /// The command in one of whose runs it took part, if it waits for the next of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// Why an agent won't take part.
@@ -87,9 +90,9 @@ pub struct Progress {
 pub struct Ended {
     /// Its own exit code.
     pub code: u8,
-    /// A guard or a rule of its own has ended the load, and why: all others must stop, too.
+    /// A guard of its own has ended the load (which, and why): all others must stop, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped_by: Option<String>,
+    pub stopped_by: Option<(Cause, String)>,
     /// It could not run at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -169,6 +172,18 @@ pub struct Reply {
     pub order: Order,
 }
 
+/// What is to follow for an agent whose run is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// Nothing.
+    Leave,
+    /// Another run of the same command, which has this name.
+    Run(String),
+    /// Whatever is offered.
+    Any,
+}
+
 /// What ends a load before its planned end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -219,8 +234,8 @@ pub enum Order {
     },
     /// All that was recorded has come.
     Done {
-        /// Another run is to follow: be there again.
-        again: bool,
+        /// What is to follow.
+        next: Next,
     },
 }
 

@@ -19,6 +19,9 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Those of other machines, of which nothing is known.
+    pub const OF_OTHERS: Limits = Limits { descriptors: 1 << 40, ports: u32::MAX };
+
     /// The number of connections that fit beside `threads` workers, with some descriptors kept back.
     pub fn connections(&self, threads: u32) -> u64 {
         let own = RESERVED_DESCRIPTORS + DESCRIPTORS_PER_WORKER * u64::from(threads);

@@ -84,12 +84,14 @@ impl Intervals {
     /// the next one may come later: ask again.
     pub(super) fn read_into(&mut self, interval: &mut Interval) -> Result<bool, FolderError> {
         let before = self.files.as_ref().map(|(lines, hlog)| (lines.place(), hlog.place()));
-        let is_whole = self.read_next(interval)?;
-        if let (false, Some((lines, hlog)), Some(before)) = (is_whole, &mut self.files, before) {
+        let read = self.read_next(interval);
+        if let (false, Some((lines, hlog)), Some(before)) =
+            (matches!(read, Ok(true)), &mut self.files, before)
+        {
             lines.go_back(before.0)?;
             hlog.go_back(before.1)?;
         }
-        Ok(is_whole)
+        read
     }
 
     /// Are there files from which intervals can come?

@@ -9,7 +9,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Name of the file in the search's folder.
-const FILE: &str = "knee.jsonl";
+/// Its name.
+pub const JOURNAL_FILE: &str = "knee.jsonl";
 
 /// Why a journal can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +53,7 @@ pub struct Journal {
 impl Journal {
     /// Begins a journal in `folder`, which exists and holds none.
     pub fn create(folder: &Path, header: &KneeHeader) -> Result<Journal, JournalError> {
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL_FILE);
         let opened = OpenOptions::new().create_new(true).append(true).open(&path);
         let file = opened.map_err(|source| io("create", &path, source))?;
         let mut journal = Journal { path, file };
@@ -63,7 +64,7 @@ impl Journal {
     /// Reads the journal in `folder` and goes on with it. A last line without an end was cut off by a kill: it is
     /// taken away.
     pub fn resume(folder: &Path) -> Result<(Journal, KneeHeader, Vec<KneeTrial>), JournalError> {
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL_FILE);
         let text = bounded::read_text(&path, SEARCH_BYTES_MAX).map_err(|source| io("read", &path, source))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut lines = text[..whole].lines().enumerate();

@@ -4,7 +4,7 @@ mod convert;
 mod journal;
 
 pub use convert::document;
-pub use journal::{Journal, JournalError};
+pub use journal::{JOURNAL_FILE, Journal, JournalError};
 
 use crate::document::{Environment, Tool};
 use schemars::JsonSchema;

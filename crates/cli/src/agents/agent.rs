@@ -17,13 +17,19 @@ use unblink_artifact::document::named_shares;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::{AgentBus, join};
-use unblink_cluster::message::{Ended, Machine, Offer, Refusal};
+use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
 
 /// What came of taking part.
 struct Part {
     code: u8,
-    /// Another run is to follow.
-    again: bool,
+    next: Next,
+}
+
+impl Part {
+    /// Nothing is to follow.
+    fn last(code: u8) -> Part {
+        Part { code, next: Next::Leave }
+    }
 }
 
 /// Waits for a run, and for those that follow it. Gives the exit code.
@@ -36,11 +42,12 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
     }
     guard::only(&args.allow_target)?;
     let interruptions = signals::listen()?;
-    let machine = Machine {
+    let mut machine = Machine {
         protocol: PROTOCOL,
         version: env!("UNBLINK_VERSION").to_string(),
         host: host(),
         shares: args.shares.unwrap_or_else(cores),
+        after: None,
     };
     let stopping = Arc::new(Stopping::new(time));
     if args.in_place {
@@ -58,7 +65,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
         // Another one each time: what was meant for the run before is nobody's any more.
         let id = keys::unique()?;
         let trusted = args.accept_from.clone();
-        let bus = join(options.clone(), id, machine.clone(), trusted, number > 1, now, act)?;
+        let bus = join(options.clone(), id, machine.clone(), trusted, now, act)?;
         if !args.quiet {
             let what = if number == 1 { "a" } else { "the next" };
             output::note(format_args!("waiting for {what} run on {}", options.url));
@@ -68,10 +75,15 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
             Taking { args, run_of, bus: &bus, todo: &todo, interruptions: &interruptions, number }.part(led);
         bus.end();
         stopping.clear();
-        let Part { code, again } = done?;
-        if !again || code != exit::OK {
+        let Part { code, next } = done?;
+        if code != exit::OK {
             return Ok(code);
         }
+        machine.after = match next {
+            Next::Leave => return Ok(code),
+            Next::Run(command) => Some(command),
+            Next::Any => None,
+        };
     }
     Ok(exit::OK)
 }
@@ -87,16 +99,24 @@ struct Taking<'a> {
     number: u32,
 }
 
-/// Where the record of one of several runs goes.
+/// Where the record of one of several runs goes: `own`, then `own-2` and so on.
 pub(super) fn folder_of(named: &Path, run: u32) -> PathBuf {
-    match run {
-        1 => named.to_path_buf(),
-        _ => {
-            let mut name = named.file_name().unwrap_or_default().to_os_string();
-            name.push(format!("-{run}"));
-            named.with_file_name(name)
-        }
+    if run == 1 {
+        return named.to_path_buf();
     }
+    let mut name = named.file_name().unwrap_or_default().to_os_string();
+    name.push(format!("-{run}"));
+    named.with_file_name(name)
+}
+
+/// The same for a run that begins now: what is there belongs to another command.
+fn free_folder(named: &Path, run: u32) -> PathBuf {
+    let mut all = (run..).map(|number| folder_of(named, number));
+    let first = all.next().unwrap_or_default();
+    if run == 1 || !first.exists() {
+        return first;
+    }
+    all.find(|folder| !folder.exists()).unwrap_or(first)
 }
 
 impl Taking<'_> {
@@ -111,7 +131,7 @@ impl Taking<'_> {
                     if is_first {
                         output::note(format_args!("error: this agent took no part: {why}"));
                     }
-                    return Ok(Part { code: if is_first { exit::INVALID } else { exit::OK }, again: false });
+                    return Ok(Part::last(if is_first { exit::INVALID } else { exit::OK }));
                 }
                 Ok(_) => {}
                 Err(_) => bail!("the bus has gone"),
@@ -121,7 +141,7 @@ impl Taking<'_> {
 
     fn taken(&self, offer: &Offer, files: Vec<Vec<u8>>, mut led: Led<'_>) -> Result<Part> {
         let Taking { args, run_of, bus, interruptions, number, .. } = *self;
-        let named = args.output.as_ref().map(|named| folder_of(named, number));
+        let named = args.output.as_ref().map(|named| free_folder(named, number));
         let folder = Folder::named_or_new(named.as_ref(), "unblink-runs")?;
         if !args.quiet {
             let shares = named_shares(offer.first, offer.last, offer.of);
@@ -135,7 +155,7 @@ impl Taking<'_> {
             }
             Err(error) if error.is::<NotBegun>() => {
                 output::note(format_args!("error: {error}"));
-                return Ok(Part { code: exit::INVALID, again: false });
+                return Ok(Part::last(exit::INVALID));
             }
             Err(error) => {
                 let by_target = error.is::<PreflightFailed>();
@@ -158,14 +178,14 @@ impl Taking<'_> {
         let record = record.filter(|_| !self.args.quiet);
         while let Ok(action) = self.todo.recv() {
             match action {
-                Action::Leave(Left::Done { again }) => {
+                Action::Leave(Left::Done(next)) => {
                     if let Some(folder) = record {
                         let folder = folder.display();
                         output::note(format_args!("the record has been fetched; it is in {folder}, too"));
                     }
                     // What the load came to is for the whole run to say.
                     let took_part = [exit::OK, exit::FAILED, exit::INVALID].contains(&code);
-                    return Ok(Part { code: if took_part { exit::OK } else { code }, again });
+                    return Ok(Part { code: if took_part { exit::OK } else { code }, next });
                 }
                 Action::Leave(Left::Because(why)) => {
                     if let Some(folder) = record {
@@ -173,12 +193,12 @@ impl Taking<'_> {
                     }
                     output::note(format_args!("error: this agent leaves: {why}"));
                     let code = if code == exit::OK { exit::INVALID } else { code };
-                    return Ok(Part { code, again: false });
+                    return Ok(Part::last(code));
                 }
                 _ => {}
             }
         }
-        Ok(Part { code, again: false })
+        Ok(Part::last(code))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Agents that do what one command line asks for, one run after the other.
 
+use super::causes::by_guard;
 use super::local::Local;
 use super::together::Together;
-use super::watched::{Shown, Watching, by_guard, watched};
+use super::watched::{Seen, Shown, Watching, watched};
 use super::{CLUSTER_FILE, RECORD, beside, keys, offered};
-use crate::args::agents::{Agents, AgentsArgs};
+use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
 use crate::observe::Observer;
@@ -33,10 +34,16 @@ pub(crate) struct Fleet {
     files: Vec<OfferedFile>,
     contents: Arc<offered::Contents>,
     time: OwnTime,
+    /// What the runs of this command are called together.
+    command: String,
     /// How many runs it has led.
     led: u32,
     /// Agents are there for another command afterwards.
     stays: bool,
+    /// The command goes on when this is over.
+    goes_on: bool,
+    /// They are there for the next run of this one.
+    is_awaited: bool,
 }
 
 /// A run to be led.
@@ -67,6 +74,8 @@ pub(crate) struct ToldOf {
     parts: Vec<Part>,
     stopped: Option<String>,
     notes: Vec<String>,
+    /// The rule of `--abort-on` that has held for the figures of all, perhaps when the load was over already.
+    pub rule: Option<String>,
 }
 
 /// Refuses what can't be asked of agents, as far as the flags tell: before anything is read.
@@ -80,11 +89,45 @@ pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
             ["nkey"],
             "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
         ),
+        Some(Agents::Local(_)) if args.agents_stay => refuse!(
+            ["agents", "agents-stay"],
+            "--agents-stay is for agents elsewhere: those of local:N end with the command"
+        ),
         _ => Ok(()),
     }
 }
 
+/// Lets agents go that a command has left waiting for its next run. Those that can't be reached leave by themselves, later.
+pub(crate) fn let_go(args: &AgentsArgs, command: &str) {
+    let done = keys::options(&args.bus).and_then(|options| {
+        let mut fleet = Fleet::elsewhere(options, 1, true)?;
+        fleet.command = command.to_string();
+        fleet.dismiss()
+    });
+    if let Err(error) = done {
+        output::note(format_args!("warning: agents may still wait for another run: {error:#}"));
+    }
+}
+
 impl Fleet {
+    fn elsewhere(options: Options, count: u32, quiet: bool) -> Result<Fleet> {
+        Ok(Fleet {
+            count,
+            quiet,
+            options,
+            local: None,
+            arguments: Vec::new(),
+            files: Vec::new(),
+            contents: Arc::default(),
+            time: OwnTime::start(),
+            command: keys::unique()?,
+            led: 0,
+            stays: false,
+            goes_on: false,
+            is_awaited: false,
+        })
+    }
+
     /// Those that `args` ask for, which are started where they are local. What the command line reads has been read. They keep
     /// what they need beside `folder`.
     ///
@@ -113,19 +156,13 @@ impl Fleet {
         };
         // Known before anybody counts on it.
         keys::pair(options.seed.as_deref().unwrap_or_default())?;
-        let (contents, time) = (Arc::new(contents), OwnTime::start());
-        Ok(Fleet {
-            count,
-            quiet,
-            options,
-            local,
-            arguments,
-            files,
-            contents,
-            time,
-            led: 0,
-            stays: args.agents_stay,
-        })
+        let mut fleet = Fleet::elsewhere(options, count, quiet)?;
+        (fleet.local, fleet.arguments, fleet.files) = (local, arguments, files);
+        (fleet.contents, fleet.stays) = (Arc::new(contents), args.agents_stay);
+        if let Some(Series { command, before, goes_on }) = &args.series {
+            (fleet.command, fleet.led, fleet.goes_on) = (command.clone(), *before, *goes_on);
+        }
+        Ok(fleet)
     }
 
     /// Leads one run, after which agents are there for another one if there are to be `more`.
@@ -143,6 +180,7 @@ impl Fleet {
         check_free(&records)?;
         guards.check()?;
         interruptions.defer();
+        let is_first = self.led == 0;
         self.led += 1;
         let run = keys::unique()?;
         let load = plan.load_length();
@@ -151,7 +189,12 @@ impl Fleet {
             arguments: self.arguments.clone(),
             part,
             files: self.files.clone(),
-            then: if more || self.stays { Then::Again } else { Then::Leave },
+            is_first,
+            then: match (more || self.goes_on, self.stays) {
+                (true, _) => Then::Again,
+                (false, true) => Then::Stay,
+                (false, false) => Then::Leave,
+            },
             ..self.task(&run)
         };
         let (tell, told) = channel();
@@ -165,7 +208,8 @@ impl Fleet {
         let together = Together::new(self.quiet, load, spending, experiment);
         let watching =
             Watching { bus: &bus, told: &told, interruptions, local: self.local.as_mut(), shown, together };
-        let (outcome, mut from, notes) = watched(watching)?;
+        self.is_awaited = more;
+        let Seen { outcome, folders: mut from, notes, rule } = watched(watching)?;
         drop(switches);
         bus.end();
         Ok(match outcome {
@@ -175,16 +219,13 @@ impl Fleet {
                     from = with_own(from, local.records(self.led));
                 }
                 from.retain(|dir| dir.join(RUN_FILE).exists());
-                Led::Run { from, told: ToldOf { run, parts, stopped, notes } }
+                Led::Run { from, told: ToldOf { run, parts, stopped, notes, rule } }
             }
         })
     }
 
-    /// Lets agents go that are there for another run, unless they are to stay. Those that are local go with this.
-    pub(crate) fn dismiss(self) -> Result<()> {
-        if self.local.is_some() || self.led == 0 || self.stays {
-            return Ok(());
-        }
+    /// Lets agents go that are there for another run, which won't come.
+    fn dismiss(&self) -> Result<()> {
         let task = Task { then: Then::Dismiss, ..self.task(&keys::unique()?) };
         let (done, is_done) = channel();
         let coordinating = self.coordinating(task, PathBuf::new())?;
@@ -209,6 +250,8 @@ impl Fleet {
             files: Vec::new(),
             run_seed: u64::from_str_radix(&run[..16], 16).unwrap_or_default() | 1,
             shares_max: SHARES_MAX,
+            command: self.command.clone(),
+            is_first: true,
             then: Then::Leave,
         }
     }
@@ -221,6 +264,18 @@ impl Fleet {
     fn now(&self) -> unblink_cluster::bus::Now {
         let time = self.time;
         Arc::new(move || time.now())
+    }
+}
+
+impl Drop for Fleet {
+    /// However the command ends. Those that are local go with this.
+    fn drop(&mut self) {
+        if self.local.is_some() || !self.is_awaited || self.goes_on {
+            return;
+        }
+        if let Err(error) = self.dismiss() {
+            output::note(format_args!("warning: agents may still wait for another run: {error:#}"));
+        }
     }
 }
 

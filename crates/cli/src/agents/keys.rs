@@ -49,7 +49,7 @@ pub(super) fn pair(seed: &str) -> Result<KeyPair> {
 }
 
 /// A name that nobody had before.
-pub(super) fn unique() -> Result<String> {
+pub(crate) fn unique() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| anyhow::anyhow!("the system gives no random bytes: {error}"))?;

@@ -1,6 +1,7 @@
 //! A run as the coordinator leads it: when it begins, what it says of itself, and when it must end.
 
 use super::RECORD;
+use super::causes::why_of;
 use crate::clock::OwnTime;
 use crate::exit;
 use crate::observe::{End, Observer, Why};
@@ -81,19 +82,6 @@ impl Observer for Led<'_> {
         }
         self.bus.tell(Event::Progress { due: self.due, ok: self.ok });
         None
-    }
-}
-
-fn why_of(cause: Cause) -> Why {
-    match cause {
-        Cause::Coordinator => Why::Guard(GuardKind::Coordinator),
-        Cause::Lease => Why::Guard(GuardKind::Lease),
-        Cause::Rule => Why::Rule,
-        Cause::Enough => Why::Enough,
-        Cause::Guard(name) => {
-            let named = serde_json::from_value(serde_json::Value::String(name));
-            Why::Guard(named.unwrap_or(GuardKind::Coordinator))
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A run that many machines offer together: the coordinator's side, and the agent's.
 
 mod agent;
+mod causes;
 mod fleet;
 mod keys;
 mod led;
@@ -19,10 +20,11 @@ use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::Result;
-pub(crate) use fleet::{Fleet, Leading, Led, check};
+pub(crate) use fleet::{Fleet, Leading, Led, check, let_go};
+pub(crate) use keys::unique;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
 use unblink_artifact::folder::{self, FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
 use unblink_cluster::coordinator::NotBegun;
 
@@ -75,10 +77,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
-    let led = led(args, &folder, &interruptions)?;
+    // Agents that are local keep their own records for as long as the fleet is there.
+    let (led, _fleet) = led(args, &folder, &interruptions)?;
     let was_interrupted = !interruptions.wait(Duration::ZERO);
     let code = match led {
-        Led::NotBegun(NotBegun { reasons, by_target }) => {
+        Led::NotBegun(NotBegun { reasons, by_target, .. }) => {
             reasons.iter().for_each(|reason| output::note(format_args!("error: {reason}")));
             if by_target { exit::FAILED } else { exit::INVALID }
         }
@@ -88,7 +91,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                     output::note(format_args!("error: {NOTHING_KNOWN}"));
                     exit::INVALID
                 }
-                false => merge::present(&from, &folder, &args.exports, &args.keep)?,
+                false => {
+                    let document = merge::present(&from, &folder, &args.exports, &args.keep)?;
+                    match told.rule.as_ref().filter(|_| document.aborted.is_none()) {
+                        Some(rule) => {
+                            output::note(format_args!(
+                                "error: {rule:?} has held, and there was no load left to stop"
+                            ));
+                            exit::FAILED
+                        }
+                        None => exit::of_report(&document),
+                    }
+                }
             };
             told.write(&folder);
             code
@@ -99,12 +113,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The same as a stage of a sign-off, without a word on standard output.
 pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<RunDocument> {
-    match led(args, folder, interruptions)? {
+    let (led, _fleet) = led(args, folder, interruptions)?;
+    match led {
         Led::NotBegun(NotBegun { reasons, .. }) => Err(exit::NoVerdict(reasons.join("; ")).into()),
         Led::Run { from, .. } if from.is_empty() => Err(exit::NoVerdict(NOTHING_KNOWN.into()).into()),
         Led::Run { from, told } => {
-            let document = folder::merge(&from, folder)?;
+            let mut document = folder::merge(&from, folder)?;
             output::write_page(folder, &document);
+            if !interruptions.wait(Duration::ZERO) {
+                // By the coordinator's user, and no guard of the run.
+                (document.status, document.aborted) = (RunStatus::Interrupted, None);
+            } else if let Some(rule) = told.rule.clone().filter(|_| document.aborted.is_none()) {
+                document.aborted = Some(Aborted { rule, at_ns: document.series.load_to_ns, guard: None });
+            }
             told.write(folder);
             history::keep(&args.keep, &[folder.to_path_buf()]);
             Ok(document)
@@ -113,7 +134,7 @@ pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions
 }
 
 /// Leads the run that `args` ask for.
-fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<Led> {
+fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(Led, Fleet)> {
     check(&args.agents)?;
     run::check_shared(args, "agents")?;
     check_target(&args.agents, &args.target)?;
@@ -127,7 +148,8 @@ fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<L
     output::check_folder(folder)?;
     let mut fleet = Fleet::of(&args.agents, args.quiet, folder)?;
     let leading = Leading { plan: &planned.plan, part: None, guards, folder, experiment: None };
-    fleet.lead(leading, false, interruptions)
+    let led = fleet.lead(leading, false, interruptions)?;
+    Ok((led, fleet))
 }
 
 /// `whole` to `whole.agents`.

@@ -1,5 +1,6 @@
 //! What an agent does of a run: from the offer to its record.
 
+use super::causes::by_guard;
 use super::led::Led;
 use super::{RECORD, beside};
 use crate::args::Exports;
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use unblink_artifact::document::GuardKind;
+use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_cluster::message::{Ended, Offer};
 use unblink_cluster::record;
 use unblink_core::schedule::Rate;
@@ -77,6 +78,7 @@ fn taken(
     interruptions: &Interruptions,
     led: &mut Led<'_>,
 ) -> Result<Ended> {
+    inputs::forget();
     let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
     let asked = run_of(argv.clone(), offer.part.as_ref())?;
@@ -113,11 +115,11 @@ fn taken(
     let watched = run::Watched { no_preflight, quiet: true, experiment: None, lead: Some(led) };
     let (document, _) = run::execute_watched(prepared, folder, interruptions, watched)?;
     output::write_page(folder, &document);
-    let stopped_by = document
-        .aborted
-        .as_ref()
-        .filter(|by| !matches!(by.guard, Some(GuardKind::Coordinator | GuardKind::Lease)))
-        .map(|by| by.rule.clone());
+    // Not what the coordinator has said, which knows.
+    let by_itself =
+        |by: &&Aborted| !matches!(by.guard, None | Some(GuardKind::Coordinator | GuardKind::Lease));
+    let stopped_by = document.aborted.as_ref().filter(by_itself);
+    let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
     Ok(Ended { code: exit::of_run(&document), stopped_by, error: None, files })
 }

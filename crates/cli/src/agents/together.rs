@@ -2,9 +2,9 @@
 
 use crate::live::LiveLine;
 use crate::observe::{End, Observer};
-use crate::precision;
 use crate::run::abort;
 use crate::run::guards::Spending;
+use crate::{output, precision};
 use std::path::PathBuf;
 use unblink_artifact::folder::Following;
 use unblink_artifact::tally::Tally;
@@ -19,6 +19,8 @@ pub(super) struct Together<'a> {
     experiment: Option<&'a mut dyn Observer>,
     begun: Option<Begun>,
     has_ended: bool,
+    /// Records can't be read, which the merge in the end will say.
+    is_broken: bool,
 }
 
 /// Once all of them have begun.
@@ -38,7 +40,7 @@ impl<'a> Together<'a> {
         experiment: Option<&'a mut dyn Observer>,
     ) -> Together<'a> {
         let live = LiveLine::new(quiet, Some(load));
-        Together { live, spending, experiment, begun: None, has_ended: false }
+        Together { live, spending, experiment, begun: None, has_ended: false, is_broken: false }
     }
 
     /// Takes in what is new of `records`. Gives once why the load should end, if it should.
@@ -50,8 +52,19 @@ impl<'a> Together<'a> {
         let over: Vec<&PathBuf> =
             records.iter().filter(|record| record.is_over).filter_map(|record| record.dir.as_ref()).collect();
         let mut ended = None;
-        // What can't be read is said when all is merged in the end.
-        while let Ok(Some(interval)) = following.next(|dir| over.iter().any(|over| *over == dir)) {
+        while !self.is_broken {
+            let interval = match following.next(|dir| over.iter().any(|over| *over == dir)) {
+                Ok(Some(interval)) => interval,
+                Ok(None) => break,
+                Err(error) => {
+                    output::clear_live();
+                    output::note(format_args!(
+                        "warning: what agents record can't be followed, so no rule ends the load: {error}"
+                    ));
+                    self.is_broken = true;
+                    break;
+                }
+            };
             tally.add(interval);
             let all: [&mut dyn Observer; 4] = [&mut self.live, abort, &mut self.spending, precision];
             let experiment =

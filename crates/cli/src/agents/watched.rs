@@ -1,5 +1,6 @@
 //! Listens to a coordinator while it leads, and shows what goes on.
 
+use super::causes::cause;
 use super::local::Local;
 use super::together::Together;
 use crate::clock::OwnTime;
@@ -11,7 +12,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-use unblink_artifact::document::{Aborted, GuardKind};
+use unblink_artifact::document::Aborted;
 use unblink_cluster::bus::{CoordinatorBus, Record, Told};
 use unblink_cluster::coordinator::Outcome;
 use unblink_cluster::message::Cause;
@@ -20,8 +21,9 @@ use unblink_report::format;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A second comes half a second after its end; what is so much older is late.
-const BEHIND_MAX: Nanos = Nanos::from_secs(5);
+/// A second comes half a second after its end; what is so much older is late. By then an agent that is silent is lost, and nobody
+/// waits for it.
+const BEHIND_MAX: Nanos = Nanos::from_secs(8);
 
 /// What is listened to, and who may end it.
 pub(super) struct Watching<'a, 'e> {
@@ -42,10 +44,20 @@ pub(super) struct Shown {
     pub quiet: bool,
 }
 
-/// Listens until all is over. Gives what came of it, the folders of the records, and what was noted.
-pub(super) fn watched(watching: Watching<'_, '_>) -> Result<(Outcome, Vec<PathBuf>, Vec<String>)> {
+/// What came of it.
+pub(super) struct Seen {
+    pub outcome: Outcome,
+    /// Folders of the records.
+    pub folders: Vec<PathBuf>,
+    pub notes: Vec<String>,
+    /// The rule that has held for the figures of all, if one has.
+    pub rule: Option<String>,
+}
+
+/// Listens until all is over.
+pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
     let Watching { bus, told, interruptions, mut local, shown, mut together } = watching;
-    let (mut notes, mut is_stopping, mut is_behind) = (Vec::new(), false, false);
+    let (mut notes, mut is_stopping, mut is_behind, mut rule) = (Vec::new(), false, false, None);
     loop {
         if !is_stopping && !interruptions.wait(Duration::ZERO) {
             is_stopping = true;
@@ -60,12 +72,15 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<(Outcome, Vec<PathBu
                 notes.push(note);
             }
             Ok(Told::Progress { start_at, due, ok, heard, records }) => {
-                if let Some((cause, why)) = together.look(&records).map(cause) {
+                if let Some(end) = together.look(&records) {
+                    rule = rule_of(&end);
+                    is_stopping = true;
+                    let (cause, why) = cause(end);
                     bus.stop(cause, why);
                 }
                 shown.progress(start_at, due, ok, heard, together.has_begun());
                 let behind = shown.behind(start_at, together.until());
-                if !is_behind && behind > BEHIND_MAX {
+                if !is_behind && !is_stopping && behind > BEHIND_MAX {
                     let behind = format::plain(&format::moment(behind.0));
                     let note = format!(
                         "the bus is behind: records of the last {behind} have not come, and rules wait for them"
@@ -84,9 +99,10 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<(Outcome, Vec<PathBu
             }
             Ok(Told::Done(outcome, folders)) => {
                 let records = folders.iter().map(|dir| Record { dir: Some(dir.clone()), is_over: true });
-                together.look(&records.collect::<Vec<_>>());
+                let last = together.look(&records.collect::<Vec<_>>());
+                rule = rule.or_else(|| rule_of(&last?));
                 output::clear_live();
-                return Ok((outcome, folders, notes));
+                return Ok(Seen { outcome, folders, notes, rule });
             }
             Err(RecvTimeoutError::Timeout) => {
                 if !is_stopping && local.as_mut().is_some_and(|local| local.all_gone()) {
@@ -99,20 +115,11 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<(Outcome, Vec<PathBu
     }
 }
 
-/// What the end that the figures of all call for is to the agents.
-fn cause(end: End) -> (Cause, String) {
+/// The rule that calls for it.
+fn rule_of(end: &End) -> Option<String> {
     match end {
-        End::Enough => (Cause::Enough, "enough is known".into()),
-        End::Aborted(Aborted { rule, guard: None, .. }) => (Cause::Rule, rule),
-        End::Aborted(Aborted { rule, guard: Some(guard), .. }) => (by_guard(guard), rule),
-    }
-}
-
-/// A guard, as agents are told of it.
-pub(super) fn by_guard(guard: GuardKind) -> Cause {
-    match serde_json::to_value(guard) {
-        Ok(serde_json::Value::String(name)) => Cause::Guard(name),
-        _ => Cause::Coordinator,
+        End::Aborted(Aborted { rule, guard: None, .. }) => Some(rule.clone()),
+        _ => None,
     }
 }
 

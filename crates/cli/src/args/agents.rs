@@ -25,9 +25,24 @@ pub(crate) struct AgentsArgs {
     #[arg(long, requires = "agents", help_heading = "Many machines")]
     pub agents_stay: bool,
 
+    /// What this is a part of, if it is one.
+    #[arg(skip)]
+    pub series: Option<Series>,
+
     /// For local:N: the nats-server to start [default: the one in PATH, or in target/tools]
     #[arg(long, value_name = "FILE", requires = "agents", help_heading = "Many machines")]
     pub nats_server: Option<PathBuf>,
+}
+
+/// The part that a run or a search is of a command: all of them have the same agents.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    /// A name that no other command has.
+    pub command: String,
+    /// So many runs were before this part.
+    pub before: u32,
+    /// There are parts after this one.
+    pub goes_on: bool,
 }
 
 impl AgentsArgs {
@@ -43,8 +58,9 @@ impl AgentsArgs {
             ("fleet", fleet.clone()),
             ("nats-server", self.nats_server.as_ref().map(path)),
         ];
-        let words = values.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
-        words.chain(self.agents_stay.then(|| "--agents-stay".to_string())).collect()
+        // Two words each: a URL that stands alone is seen to be one.
+        let words = values.into_iter().filter_map(|(flag, value)| Some([format!("--{flag}"), value?]));
+        words.flatten().chain(self.agents_stay.then(|| "--agents-stay".to_string())).collect()
     }
 
     /// All of them are processes of this machine.

@@ -44,7 +44,7 @@ pub(super) fn measure(
     let fleet = args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, root)).transpose()?;
     let mut runner = Runner { args, sources, root, interruptions, fleet };
     let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;
-    runner.fleet.map_or(Ok(()), Fleet::dismiss)?;
+    drop(runner);
     if let Some(turn) = experiment.next_trial() {
         output::note(format_args!(
             "interrupted in run {} of {}; to go on, give the same command with --resume {}",

@@ -117,7 +117,7 @@ impl Source {
             Source::World { .. } => Default::default(),
         };
         let run = RunArgs::of_experiment(requests, load, args.target.clone(), args.quiet);
-        RunArgs { setup, journeys, under_way: args.under_way.clone(), ..run }
+        RunArgs { agents: args.agents.clone(), setup, journeys, under_way: args.under_way.clone(), ..run }
     }
 }
 

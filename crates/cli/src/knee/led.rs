@@ -4,6 +4,7 @@ use super::trial::{run_args, with_seed};
 use crate::agents::{self, Fleet, Leading, Led};
 use crate::args::knee::KneeArgs;
 use crate::args::run::RunArgs;
+use crate::errors::refuse;
 use crate::observe::Observer;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
@@ -18,7 +19,7 @@ use unblink_cluster::coordinator::NotBegun;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
-const LOST: &str = "An agent was lost in the trial.";
+const LOST: &str = "an agent was lost in the trial";
 
 /// Which trial of a search an agent is offered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +56,14 @@ pub(super) fn check(args: &KneeArgs) -> Result<()> {
     run::check_shared_values("agents", run::planned(&one)?.values.as_ref())
 }
 
+/// Nobody offers a load in virtual time.
+pub(super) fn check_simulated(args: &KneeArgs) -> Result<()> {
+    if args.agents.agents.is_some() {
+        refuse!(["agents"], "--agents is for a target, and a simulated server has none: leave it out");
+    }
+    agents::check_alone(&args.agents)
+}
+
 /// The trial that an agent was offered.
 pub(crate) fn trial_of(args: &KneeArgs, part: &serde_json::Value) -> Result<RunArgs> {
     let part: Part = serde_json::from_value(part.clone()).context("what is offered is no trial")?;
@@ -82,8 +91,12 @@ pub(super) fn lead(
         experiment: Some(gather),
     };
     Ok(match fleet.lead(leading, true, interruptions)? {
-        Led::NotBegun(NotBegun { reasons, by_target }) => {
-            let code = if by_target { RefusalCode::Preflight } else { RefusalCode::Agents };
+        Led::NotBegun(NotBegun { reasons, by_target, guard }) => {
+            let code = match (by_target, guard) {
+                (true, _) => RefusalCode::Preflight,
+                (false, Some(_)) => RefusalCode::Guard,
+                (false, None) => RefusalCode::Agents,
+            };
             Err((code, reasons.join("; ")))
         }
         Led::Run { from, .. } if from.is_empty() => Err((RefusalCode::Agents, LOST.into())),

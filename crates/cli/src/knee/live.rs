@@ -19,7 +19,8 @@ use std::time::Duration;
 use unblink_analysis::evidence;
 use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Trial, TrialRunner};
 use unblink_analysis::slo::Slo;
-use unblink_artifact::document::{Aborted, GuardKind, RunStatus};
+use unblink_artifact::document::{GuardKind, RunStatus};
+use unblink_artifact::folder::read_folder;
 use unblink_artifact::header::PartNames;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
 use unblink_artifact::tally::Tally;
@@ -146,10 +147,6 @@ impl super::Runner for Runner {
     fn refusal(&self) -> Option<KneeRefusal> {
         self.refused.clone()
     }
-
-    fn end(self) -> Result<()> {
-        self.fleet.map_or(Ok(()), Fleet::dismiss)
-    }
 }
 
 impl TrialRunner for Runner {
@@ -180,13 +177,20 @@ impl TrialRunner for Runner {
         // Where there is only one, its requests are all.
         let of = name.and_then(|name| prepared.header.part_called(name)?);
         let criterion = Criterion { of, ..criterion(&self.args) };
-        let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
+        let fresh = || Gather::new(trial, criterion, self.args.timeout, pool);
+        let mut gather = fresh();
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
         let ran = match &mut self.fleet {
             Some(fleet) => {
                 let part = Part::of(trial, no_preflight);
-                led::lead(fleet, prepared, &part, &folder, &mut gather, &self.interruptions)?
+                let led = led::lead(fleet, prepared, &part, &folder, &mut gather, &self.interruptions)?;
+                if led.is_ok() {
+                    // What counts is the record: what came late was not there while it was followed.
+                    gather = fresh();
+                    read_folder(&folder)?.for_each_interval(|interval| gather.add(interval))?;
+                }
+                led
             }
             None => {
                 let watched = Watched {
@@ -217,12 +221,15 @@ impl TrialRunner for Runner {
         self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
-            // A coordinator that stops a trial does so for its user, or has lost an agent.
-            let is_guard =
-                |aborted: &&Aborted| aborted.guard.is_some_and(|guard| guard != GuardKind::Coordinator);
-            if let Some(aborted) = document.aborted.as_ref().filter(is_guard) {
-                self.refuse(RefusalCode::Guard, trial, Some(aborted.rule.clone()));
-            }
+            let code = match document.aborted.as_ref().and_then(|aborted| aborted.guard) {
+                None => return Ok(None),
+                // It stops a trial for its user, or because an agent has ended.
+                Some(GuardKind::Coordinator) if !self.interruptions.wait(Duration::ZERO) => return Ok(None),
+                Some(GuardKind::Coordinator | GuardKind::Lease) => RefusalCode::Agents,
+                Some(_) => RefusalCode::Guard,
+            };
+            let why = document.aborted.as_ref().map(|aborted| aborted.rule.clone());
+            self.refuse(code, trial, why);
             return Ok(None);
         }
         let outcome = gather.finish(&Ended {

@@ -19,7 +19,8 @@ use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, Experiment, Outcome, Step, Trial, TrialRunner, drive};
 use unblink_artifact::compare::run_folders;
 use unblink_artifact::knee::{
-    Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, RefusalCode, document,
+    JOURNAL_FILE, Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, RefusalCode,
+    document,
 };
 use unblink_core::schedule::{RATE_MAX_PER_S, Rate};
 use unblink_core::time::Nanos;
@@ -81,6 +82,7 @@ fn found(
             "a URL and --server or --scenario exclude each other: which is the target?"
         ),
         (false, true) => {
+            led::check_simulated(args)?;
             let runner = simulated::Runner::new(args)?;
             let target = (
                 runner.target.clone(),
@@ -135,14 +137,6 @@ trait Runner: TrialRunner<Trial = Trial, Outcome = Outcome, Error = anyhow::Erro
     fn refusal(&self) -> Option<KneeRefusal> {
         None
     }
-
-    /// There are no more trials.
-    fn end(self) -> Result<()>
-    where
-        Self: Sized,
-    {
-        Ok(())
-    }
 }
 
 fn search<R: Runner>(
@@ -161,7 +155,18 @@ fn search<R: Runner>(
     if done > 0 && !args.quiet {
         output::note(format_args!("{done} finished trials taken over from {}", folder.display()));
     }
-    let mut runner = runner(&folder, done as u32 + 1)?;
+    let mut runner = match runner(&folder, done as u32 + 1) {
+        Ok(runner) => runner,
+        Err(error) => {
+            // What could not even be begun leaves nothing that a next try would find in its way.
+            if args.resume.is_none() {
+                drop(journal);
+                let _ = std::fs::remove_file(folder.join(JOURNAL_FILE));
+                let _ = std::fs::remove_dir(&folder);
+            }
+            return Err(error);
+        }
+    };
     search.steps().iter().try_for_each(|step| runner.replay(step))?;
     let finished = drive(&mut search, &mut runner, |step| {
         journal.append(&step.into())?;
@@ -172,7 +177,6 @@ fn search<R: Runner>(
     })?;
     let stopped = (!finished).then(|| runner.refusal());
     let document = document(header, &search, stopped);
-    runner.end()?;
     output::write_beside(&folder.join(FILE), &(output::to_json(&document)? + "\n"));
     output::write_beside(&folder.join("report.html"), &report::html(&document));
     Ok((folder, document))

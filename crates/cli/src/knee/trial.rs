@@ -51,6 +51,7 @@ pub(super) fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nano
     };
     let run = RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet);
     Ok(RunArgs {
+        agents: args.agents.clone(),
         setup: args.setup.clone(),
         journeys: args.journeys.clone(),
         under_way: args.under_way.clone(),

@@ -69,7 +69,11 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_spoken(args)?;
     let source = script::read(args)?;
-    let limits = unblink_engine::limits::raise();
+    // What agents offer, they check against their own.
+    let limits = match args.agents.agents {
+        Some(_) => unblink_engine::limits::Limits::OF_OTHERS,
+        None => unblink_engine::limits::raise(),
+    };
     let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits, Guard::read()?)?;
     source.iter().for_each(|source| requests.made_by(source));
     let rate_cap = [rate_cap, terms.rate_cap].into_iter().flatten().min();

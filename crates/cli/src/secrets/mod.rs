@@ -80,7 +80,18 @@ fn mask_argument(arg: &str) -> String {
     if let Some((flags, value)) = inline {
         return format!("{flags}H{}", mask_header(value));
     }
+    // --kill-url=http://…
+    if let Some((flag, value)) = arg.split_once('=').filter(|(flag, _)| is_long_flag(flag)) {
+        let is_address = value.contains("://") || value.starts_with("//");
+        return if is_address { format!("{flag}={}", mask_url(value)) } else { arg.to_string() };
+    }
     if arg.contains("://") || arg.starts_with("//") { mask_url(arg) } else { arg.to_string() }
+}
+
+fn is_long_flag(text: &str) -> bool {
+    text.strip_prefix("--").is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    })
 }
 
 fn is_short_flags(text: &str) -> bool {

@@ -3,11 +3,13 @@
 mod begun;
 mod stage;
 
+use crate::args::agents::Series;
 use crate::args::signoff::SignoffArgs;
 use crate::errors::refuse;
 use crate::plan::{self, Stage, Stages};
 use crate::{agents, exit, output, signals};
 use anyhow::{Context, Result, bail};
+use stage::Conduct;
 use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::VerdictStatus;
@@ -40,7 +42,17 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     let (folder, mut document) = begun::open(args, &stages)?;
     let interruptions = signals::listen()?;
     interruptions.defer();
-    let ran = run_all(args, &stages, &folder, &mut document, &interruptions);
+    // Agents elsewhere are there for all stages.
+    let is_led = args.agents.agents.is_some() && !args.agents.is_local();
+    let series = match is_led {
+        true => Some(Series { command: agents::unique()?, before: 0, goes_on: true }),
+        false => None,
+    };
+    let mut conduct = Conduct { interruptions: &interruptions, series };
+    let ran = run_all(args, &stages, &folder, &mut document, &mut conduct);
+    if let Some(series) = conduct.series.filter(|series| series.before > 0) {
+        agents::let_go(&args.agents, &series.command);
+    }
     crate::environment::begin_part(None);
     // What could not even be begun is no result: the folder goes, or stays as it was.
     if let Err(error) = ran {
@@ -59,14 +71,14 @@ fn run_all(
     stages: &Stages,
     folder: &Path,
     document: &mut SignoffDocument,
-    interruptions: &signals::Interruptions,
+    conduct: &mut Conduct<'_>,
 ) -> Result<()> {
     document.status = SignoffStatus::Running;
     for place in 0..document.stages.len() {
         if document.stages[place].is_over() {
             continue;
         }
-        if !interruptions.wait(Duration::ZERO) {
+        if !conduct.interruptions.wait(Duration::ZERO) {
             document.status = SignoffStatus::Interrupted;
             break;
         }
@@ -78,11 +90,10 @@ fn run_all(
             continue;
         }
         let knee = document.knee_before(document.stages[place].number).map(|(per_s, _)| per_s);
-        let is_last = place + 1 == document.stages.len();
-        stage::begin(args, planned, knee, folder, &mut document.stages[place], is_last);
+        stage::begin(args, planned, knee, folder, &mut document.stages[place]);
         write(folder, document)?;
         say(args, document, place, "begins");
-        stage::run(args, planned, knee, folder, document, place, interruptions)?;
+        stage::run(args, planned, knee, folder, document, place, conduct)?;
         let said = report::stage_line(&document.stages[place]);
         say(args, document, place, &format::plain(&said));
         if document.stages[place].status == StageStatus::Interrupted {

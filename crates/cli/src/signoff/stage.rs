@@ -1,6 +1,7 @@
 //! One stage: its command line, its folder, and what came of it.
 
 use crate::args::Command;
+use crate::args::agents::Series;
 use crate::args::signoff::SignoffArgs;
 use crate::plan::{self, Stage};
 use crate::{agents, environment, exit, knee, output, run, secrets, signals, sim};
@@ -28,15 +29,13 @@ pub(super) fn begin(
     knee: Option<f64>,
     root: &Path,
     stage: &mut SignoffStage,
-    is_last: bool,
 ) {
     let is_search = stage.kind == "knee";
     let begun =
         stage.folder.take().filter(|folder| is_search && root.join(folder).join("knee.jsonl").exists());
     let folder = begun.unwrap_or_else(|| new_folder(root, stage));
     stage.rate = planned.rate.as_ref().and_then(|rate| rate.text(knee));
-    stage.command =
-        secrets::mask_command(line(args, planned, knee, &root.join(&folder), is_last).unwrap_or_default());
+    stage.command = secrets::mask_command(line(args, planned, knee, &root.join(&folder)).unwrap_or_default());
     (stage.folder, stage.status) = (Some(folder), StageStatus::Running);
 }
 
@@ -49,13 +48,7 @@ fn new_folder(root: &Path, stage: &SignoffStage) -> String {
 }
 
 /// The command line that does this stage alone.
-fn line(
-    args: &SignoffArgs,
-    planned: &Stage,
-    knee: Option<f64>,
-    folder: &Path,
-    is_last: bool,
-) -> Option<Vec<String>> {
+fn line(args: &SignoffArgs, planned: &Stage, knee: Option<f64>, folder: &Path) -> Option<Vec<String>> {
     let (command, flags) = planned.line(knee, args.simulate)?;
     let is_resumed = folder.exists();
     let mut line = vec!["unblink".to_string(), command.name().into(), args.plan.display().to_string()];
@@ -68,12 +61,14 @@ fn line(
         line.push("--no-store".into());
     }
     line.extend(args.agents.words());
-    // They are needed again.
-    if args.agents.agents.is_some() && !is_last && !args.agents.agents_stay {
-        line.push("--agents-stay".into());
-    }
     line.extend(args.keep.tag.iter().map(|tag| format!("--tag={}={}", tag.key, tag.value)));
     Some(line)
+}
+
+/// Who may end a stage, and whose agents offer the load.
+pub(super) struct Conduct<'a> {
+    pub interruptions: &'a signals::Interruptions,
+    pub series: Option<Series>,
 }
 
 /// Runs it, and takes over what came of it. That it could not be run is a result, too.
@@ -87,14 +82,13 @@ pub(super) fn run(
     root: &Path,
     document: &mut SignoffDocument,
     place: usize,
-    interruptions: &signals::Interruptions,
+    conduct: &mut Conduct<'_>,
 ) -> Result<()> {
-    let is_last = place + 1 == document.stages.len();
     let is_first = !document.stages.iter().any(SignoffStage::is_over);
     let stage = &mut document.stages[place];
     let folder = root.join(stage.folder.as_ref().context("a stage that has begun has a folder")?);
-    let argv = line(args, planned, knee, &folder, is_last).context("a stage that has begun has a rate")?;
-    match done(args, argv, &folder, interruptions) {
+    let argv = line(args, planned, knee, &folder).context("a stage that has begun has a rate")?;
+    match done(args, conduct, argv, &folder) {
         Ok(Done::Run(run)) => {
             stage.take_run(&run, exit::of_run(&run));
             document.target.get_or_insert_with(|| target(&run));
@@ -113,12 +107,8 @@ pub(super) fn run(
     Ok(())
 }
 
-fn done(
-    args: &SignoffArgs,
-    argv: Vec<String>,
-    folder: &Path,
-    interruptions: &signals::Interruptions,
-) -> Result<Done> {
+fn done(args: &SignoffArgs, conduct: &mut Conduct<'_>, argv: Vec<String>, folder: &Path) -> Result<Done> {
+    let Conduct { interruptions, series } = conduct;
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
     environment::begin_part(Some(argv.clone()));
     let mut cli = plan::stage_line(argv)?;
@@ -129,7 +119,15 @@ fn done(
         Command::Knee(knee) => knee.keep.store = args.keep.store.clone(),
         _ => {}
     }
-    Ok(match &cli.command {
+    let agents = match &mut cli.command {
+        Command::Run(run) => Some(&mut run.agents),
+        Command::Knee(knee) => Some(&mut knee.agents),
+        _ => None,
+    };
+    if let Some(agents) = agents {
+        agents.series = series.clone();
+    }
+    let done = match &cli.command {
         Command::Run(args) if args.agents.agents.is_some() => {
             Done::Run(Box::new(agents::stage(args, folder, interruptions)?))
         }
@@ -140,7 +138,10 @@ fn done(
             Done::Knee(Box::new(search), code)
         }
         _ => bail!("a stage is a run, a simulation or a search"),
-    })
+    };
+    // From here on they wait for what follows.
+    series.iter_mut().for_each(|series| series.before += 1);
+    Ok(done)
 }
 
 /// What was asked for, in a line.

@@ -3,7 +3,7 @@
 use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, say, thread};
 use crate::agent::{Action, Agent, Event};
 use crate::message::{AgentId, FromCoordinator, Machine, Reply};
-use crate::record::Outbox;
+use crate::record::{Outbox, deflated};
 use async_nats::{Client, HeaderMap, Subscriber, jetstream};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -50,8 +50,7 @@ impl AgentBus {
     }
 }
 
-/// Gets onto the bus and waits for an offer, of the first run or of one that was said to follow. The word of `trusted` counts. `act`
-/// is called on the bus's thread.
+/// Gets onto the bus and waits for an offer. The word of `trusted` counts. `act` is called on the bus's thread.
 ///
 /// # Errors
 /// There is no bus.
@@ -60,7 +59,6 @@ pub fn join(
     id: AgentId,
     machine: Machine,
     trusted: Vec<String>,
-    is_again: bool,
     now: Now,
     act: impl FnMut(Action) + Send + 'static,
 ) -> Result<AgentBus, BusError> {
@@ -78,7 +76,6 @@ pub fn join(
         };
         let _ = ready.send(Ok(()));
         let agent = Agent::new(id.clone(), machine, now());
-        let agent = if is_again { agent.again() } else { agent };
         Life { options, id, client, agent, trusted, now, act }.live(words, heard).await;
     };
     let thread = thread("bus", life)?;
@@ -167,8 +164,10 @@ async fn pass_on(client: Client, subject: String, outbox: Rc<RefCell<Outbox>>) {
         let length = bytes.len() as u64;
         let mut headers = HeaderMap::new();
         headers.insert(PLACE, serde_json::to_string(&place).unwrap_or_default().as_str());
+        // Writing into memory does not fail.
+        let small = deflated(&bytes).unwrap_or_default();
         let kept = async {
-            let sent = stream.publish_with_headers(subject.clone(), headers, bytes.into()).await;
+            let sent = stream.publish_with_headers(subject.clone(), headers, small.into()).await;
             match sent {
                 Ok(kept) => kept.await.is_ok(),
                 Err(_) => false,

@@ -3,7 +3,7 @@
 use super::{BusError, KEEP, Now, Options, PLACE, TICK, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, Outcome, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
-use crate::record::{Inbox, PIECE_BYTES_MAX, Place};
+use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
 use async_nats::connection::State;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
@@ -325,7 +325,8 @@ impl<T: FnMut(Told)> Life<T> {
                 }
             }
             let Some((inbox, dir)) = self.inboxes.get_mut(&agent) else { return };
-            if let Err(error) = inbox.take(&place, &piece.payload) {
+            let taken = inflated(&piece.payload).and_then(|bytes| inbox.take(&place, &bytes));
+            if let Err(error) = taken {
                 let text = format!("can't keep a record in {}: {error}", dir.display());
                 (self.tell)(Told::Broken(text));
                 return;

@@ -3,7 +3,7 @@
 use super::member::Member;
 use super::{Action, Coordinator, Phase, Then};
 use crate::PROTOCOL;
-use crate::message::{AgentId, Cause, Machine, Offer, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, Machine, Next, Offer, Order, Reply, Stage, Status, Time};
 
 impl Coordinator {
     pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
@@ -12,11 +12,22 @@ impl Coordinator {
         }
         if !self.members.contains_key(&from) {
             let Stage::Waiting(machine) = &status.stage else { return };
+            if machine.after.as_ref().is_some_and(|command| *command != self.task.command) {
+                // It waits for the next run of somebody else.
+                return;
+            }
+            if self.task.then == Then::Dismiss {
+                if machine.after.is_some() {
+                    out.push(self.told(&from, Order::NotNeeded { agent: from.clone() }));
+                }
+                return;
+            }
             // It goes on waiting: another run may want it.
             if let Some(why) = self.no_place(machine) {
+                let why = format!("an agent on {} takes no part: {why}", machine.host);
                 // Of several runs, it is there for the next one already.
-                if self.task.then != Then::Again && self.turned_away.insert(from) {
-                    out.push(Action::Note(format!("an agent on {} takes no part: {why}", machine.host)));
+                if machine.after.is_none() && self.turned_away.insert(from, why.clone()).is_none() {
+                    out.push(Action::Note(why));
                 }
                 return;
             }
@@ -51,6 +62,9 @@ impl Coordinator {
                 "it is unblink {}, and the coordinator is unblink {}: use the same build",
                 machine.version, self.task.version
             ));
+        }
+        if !self.task.is_first && machine.after.is_none() {
+            return Some("the command goes on with the agents that began it".to_string());
         }
         let is_gathering = matches!(self.phase, Phase::Gathering { .. });
         let has_place = is_gathering && self.order.len() < self.task.agents as usize;
@@ -89,6 +103,11 @@ impl Coordinator {
         Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order }))
     }
 
+    /// What answers nothing.
+    fn told(&self, to: &AgentId, order: Order) -> Action {
+        Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers: 0, order })
+    }
+
     fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {
         match (&self.phase, &member.stage) {
             (Phase::Preparing { .. }, Stage::Waiting(_)) => {
@@ -96,7 +115,12 @@ impl Coordinator {
             }
             (Phase::Going { start_at }, Stage::Armed(_)) => Order::Go { start_at: *start_at },
             (Phase::Running { .. } | Phase::Over, Stage::Ended(_)) if member.is_complete() => {
-                Order::Done { again: self.task.then == Then::Again }
+                let next = match self.task.then {
+                    Then::Again => Next::Run(self.task.command.clone()),
+                    Then::Stay => Next::Any,
+                    Then::Leave | Then::Dismiss => Next::Leave,
+                };
+                Order::Done { next }
             }
             (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
                 Order::Stop { at: now, cause: Cause::Coordinator, why: "the coordinator had lost it".into() }
@@ -108,9 +132,6 @@ impl Coordinator {
                 Phase::Running { .. },
                 Stage::Waiting(_) | Stage::Preparing | Stage::Armed(_) | Stage::Refused(_),
             ) => Order::Leave { why: "the run has begun without it".into() },
-            (Phase::Failed { .. }, Stage::Waiting(_)) if self.task.then == Then::Dismiss => {
-                Order::NotNeeded { agent: to.clone() }
-            }
             (Phase::Failed { why, .. }, _) => Order::Leave { why: why.reasons.join("; ") },
             _ => Order::GoOn,
         }

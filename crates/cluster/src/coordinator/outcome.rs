@@ -23,6 +23,15 @@ pub struct NotBegun {
     pub reasons: Vec<String>,
     /// The target did not answer as expected when it was asked once.
     pub by_target: bool,
+    /// A guard kept it from beginning: its name in documents.
+    pub guard: Option<String>,
+}
+
+impl NotBegun {
+    /// For this reason alone.
+    pub(super) fn because(why: impl Into<String>) -> NotBegun {
+        NotBegun { reasons: vec![why.into()], by_target: false, guard: None }
+    }
 }
 
 /// What one agent did.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::PROTOCOL;
-use crate::message::{Ended, FileEnd, Machine, Order, Progress, Reading, Refusal};
+use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
 const NOW: Time = 1_000_000 * SECOND;
 
@@ -13,7 +13,12 @@ struct Stand {
 }
 
 fn machine(version: &str, shares: u32) -> Machine {
-    Machine { protocol: PROTOCOL, version: version.into(), host: "h".into(), shares }
+    Machine { protocol: PROTOCOL, version: version.into(), host: "h".into(), shares, after: None }
+}
+
+/// One that has taken part in a run of that command.
+fn again(command: &str) -> Machine {
+    Machine { after: Some(command.into()), ..machine("1", 1) }
 }
 
 impl Stand {
@@ -28,6 +33,8 @@ impl Stand {
             run_seed: 1,
             shares_max: 8,
             part: None,
+            command: "c".into(),
+            is_first: true,
             then: Then::Leave,
         };
         Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }
@@ -65,7 +72,7 @@ impl Stand {
 
     fn ended(&mut self, agent: &str, stopped_by: Option<&str>) -> Vec<Action> {
         let file = FileEnd { name: "run.json".into(), bytes: 1, sha256: String::new() };
-        let stopped_by = stopped_by.map(str::to_string);
+        let stopped_by = stopped_by.map(|why| (Cause::Guard("budget_errors".into()), why.to_string()));
         self.says(agent, Stage::Ended(Ended { code: 0, stopped_by, error: None, files: vec![file] }))
     }
 }
@@ -114,31 +121,45 @@ fn who_comes_too_late_or_is_another_build_has_no_place_and_goes_on_waiting() {
     assert!(!orders(&out).iter().any(|(to, _)| *to == "late"), "{out:?}");
 }
 
-/// Who is there for another run is let go; who was never in one goes on waiting.
+/// Who is there for another run is let go; who was never in one goes on waiting, and so does who waits for somebody else.
 #[test]
 fn who_is_not_needed_any_more_may_leave() {
     let mut stand = Stand::new(2);
-    stand.coordinator.task.then = Then::Dismiss;
-    stand.says("a", Stage::Waiting(machine("1", 1)));
-    let out = stand.says("b", Stage::Waiting(machine("1", 1)));
-    let is_let_go = |to: &str| {
-        let named = Order::NotNeeded { agent: to.to_string() };
-        orders(&out).iter().any(|(other, order)| *other == to && **order == named)
-    };
-    assert!(is_let_go("a") && is_let_go("b"), "{out:?}");
-    assert!(matches!(done(&stand.after(LEAVE_FOR, Event::Tick)), Some(Outcome::NotBegun(_))));
-    let reply = |agent: &str| {
-        let order = Order::NotNeeded { agent: agent.to_string() };
-        crate::agent::Event::Reply(Reply { run: "r".into(), answers: 0, order })
-    };
-    let leaves = |agent: crate::agent::Agent, event| {
-        let (mut agent, mut out) = (agent, Vec::new());
-        agent.handle(NOW, event, &mut out);
+    let task = Task { then: Then::Dismiss, ..stand.coordinator.task.clone() };
+    stand.coordinator = Coordinator::new(task, NOW);
+    let named = |agent: &str| Order::NotNeeded { agent: agent.to_string() };
+    let out = stand.says("a", Stage::Waiting(again("c")));
+    assert_eq!(orders(&out), [("a", &named("a"))]);
+    assert!(stand.says("b", Stage::Waiting(again("other"))).is_empty());
+    assert!(stand.says("fresh", Stage::Waiting(machine("1", 1))).is_empty());
+    assert!(matches!(done(&stand.after(DISMISS_FOR, Event::Tick)), Some(Outcome::NotBegun(_))));
+
+    let leaves = |machine: Machine, agent: &str| {
+        let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
+        let reply = Reply { run: "r".into(), answers: 0, order: named(agent) };
+        one.handle(NOW, crate::agent::Event::Reply(reply), &mut out);
         out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
     };
-    let agent = || crate::agent::Agent::new("a".into(), machine("1", 1), NOW);
-    assert!(leaves(agent().again(), reply("a")));
-    assert!(!leaves(agent().again(), reply("b")) && !leaves(agent(), reply("a")));
+    assert!(leaves(again("c"), "a"));
+    assert!(!leaves(again("c"), "b") && !leaves(machine("1", 1), "a"));
+}
+
+/// The runs of a command are offered by the same agents, and by no others.
+#[test]
+fn a_command_goes_on_with_those_who_began_it() {
+    let mut stand = Stand::new(1);
+    let task = Task { is_first: false, then: Then::Again, ..stand.coordinator.task.clone() };
+    stand.coordinator = Coordinator::new(task, NOW);
+    let is_member = |out: &[Action], who: &str| orders(out).iter().any(|(to, _)| *to == who);
+    assert!(!is_member(&stand.says("fresh", Stage::Waiting(machine("1", 1))), "fresh"));
+    assert!(!is_member(&stand.says("other", Stage::Waiting(again("other"))), "other"));
+    assert!(is_member(&stand.says("a", Stage::Waiting(again("c"))), "a"));
+    stand.says("a", Stage::Armed(Reading::default()));
+    stand.says("a", Stage::Going);
+    stand.ended("a", None);
+    let out = stand.after(0, Event::Received("a".into()));
+    let next = Order::Done { next: Next::Run("c".into()) };
+    assert!(orders(&out).iter().any(|(_, order)| **order == next), "{out:?}");
 }
 
 /// Of two runs that gather in one fleet, the one that was first has the agent.

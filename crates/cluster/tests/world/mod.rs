@@ -167,6 +167,7 @@ impl World {
             version: "1".into(),
             host: "h".into(),
             shares: shares as u32,
+            after: None,
         };
         let nodes = (0..agents).map(|number| {
             let shares = if crowd.is_some() { 1 } else { 1 + (seed + number) % 3 };
@@ -210,6 +211,8 @@ impl World {
             run_seed: seed,
             shares_max: 1024,
             part: None,
+            command: "c".into(),
+            is_first: true,
             then: Then::Leave,
         };
         let clock = Clock { ahead: 0, drift_ppm: (seed % 41) as i64 - 20 };

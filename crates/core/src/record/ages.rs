@@ -58,7 +58,7 @@ impl Ages {
 
     /// Adds another worker's at the same moment.
     pub fn merge(&mut self, other: &Ages) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a = a.saturating_add(*b));
     }
 
     /// Forgets everything.

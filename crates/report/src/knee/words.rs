@@ -231,7 +231,7 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
             )
         }
         RefusalCode::Agents => format!(
-            "The agents could not be led through the trial at {at}, and no trial followed:{why} What was measured before \
+            "The agents could not be led through the trial at {at}, and no trial followed:{why}. What was measured before \
              it stands; start agents again, and go on with --resume."
         ),
         RefusalCode::Preflight => format!(
