@@ -112,13 +112,14 @@ fn agents_are_there_for_each_trial_and_each_side() {
     };
 
     let agents = started();
-    let search = ["--slo", "p99 < 5s", "--at-least", "50", "--settle", "1s", "--measure", "4s"];
+    let search =
+        ["--slo", "p99 < 5s", "--start", "50", "--within", "11s", "--settle", "1s", "--measure", "4s"];
     let brief = ["--measure-max", "4s", "--rest", "0s", "--json", "-o", "search"];
     let said = place.call(&[&["knee", &url][..], &search, &brief, &led].concat());
     let found: serde_json::Value = serde_json::from_str(&said.stdout).expect("a document");
-    assert_eq!(found["at_least"]["is_reached"], true, "{said:?}");
     left(agents);
     let trials = found["trials"].as_array().expect("a list").len();
+    assert!(trials >= 2, "{said:?}");
     let folders = place.list("search");
     assert_eq!(folders.iter().filter(|name| name.ends_with(".agents")).count(), trials, "{folders:?}");
     let first: serde_json::Value =
@@ -157,7 +158,10 @@ fn agents_are_there_for_all_stages() {
     let said = place.call(&[&["signoff", "plan.toml"], &led[..]].concat());
     assert_eq!(said.code(), Some(0), "{said:?}");
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("a document");
-    assert_eq!((&document["status"], &document["stages"][1]["status"]), (&"complete".into(), &"run".into()));
+    assert_eq!(
+        (&document["status"], &document["stages"][1]["status"]),
+        (&"complete".into(), &"ended".into())
+    );
     for agent in agents {
         let said = agent.wait();
         assert_eq!(said.code(), Some(0), "{said:?}");
