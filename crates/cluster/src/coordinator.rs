@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MS: Time = 1_000_000;
 const SECOND: Time = 1_000 * MS;
 
-/// For agents to come.
+/// For agents to come, unless somebody says otherwise.
 pub const GATHER_FOR: Time = 60 * SECOND;
 /// For agents to make ready.
 const PREPARE_FOR: Time = 120 * SECOND;
@@ -44,6 +44,8 @@ pub struct Task {
     pub version: String,
     /// So many agents take part.
     pub agents: u32,
+    /// They are waited for so long.
+    pub gather_for: Time,
     /// From the start to the end of the load, and on to the last answer that is waited for.
     pub length: Time,
     /// The words after `unblink run`.
@@ -111,8 +113,8 @@ impl Coordinator {
     /// Nobody has come yet.
     pub fn new(task: Task, now: Time) -> Coordinator {
         Coordinator {
+            phase: Phase::Gathering { until: now.saturating_add(task.gather_for) },
             task,
-            phase: Phase::Gathering { until: now + GATHER_FOR },
             members: BTreeMap::new(),
             order: Vec::new(),
             turned_away: BTreeSet::new(),
@@ -234,7 +236,7 @@ impl Coordinator {
                 "{} of {} agents came within {} s: start the others (unblink agent)",
                 self.order.len(),
                 self.task.agents,
-                GATHER_FOR / SECOND
+                self.task.gather_for / SECOND
             );
             self.fail(now, vec![reason], false);
         }

@@ -91,10 +91,17 @@ fn part(
                     let shares = named_shares(offer.first, offer.last, offer.of);
                     output::note(format_args!("taking part in a run: {shares}"));
                 }
-                let mut led = Led { time, bus, todo, stopping, folder: folder.to_path_buf(), due: 0, ok: 0 };
+                let path = folder.to_path_buf();
+                let mut led = Led { time, bus, todo, stopping, interruptions, folder: path, due: 0, ok: 0 };
                 let (code, has_run) = match offered(args, &offer, files, &folder, interruptions, &mut led) {
-                    Ok(ended) => {
-                        let code = ended.code;
+                    Ok(Offered { ended, was_left_alone }) => {
+                        // Whoever started it must not take what ended early for done. What the load came to is for the
+                        // whole run to say.
+                        let code = match ended.code {
+                            exit::INTERRUPTED => exit::INTERRUPTED,
+                            _ if was_left_alone => exit::INVALID,
+                            _ => exit::OK,
+                        };
                         bus.tell(Event::Ended(ended));
                         (code, true)
                     }
@@ -127,7 +134,7 @@ fn part(
     }
 }
 
-/// Waits until the record has been fetched.
+/// Waits until the record has been fetched; then it ends with this code.
 fn left(todo: &Receiver<Action>, code: u8, folder: &Path, quiet: bool, has_run: bool) -> Result<u8> {
     while let Ok(action) = todo.recv() {
         match action {
@@ -138,9 +145,7 @@ fn left(todo: &Receiver<Action>, code: u8, folder: &Path, quiet: bool, has_run: 
                         folder.display()
                     ));
                 }
-                // What the load came to is for the whole run to say.
-                let took_part = [exit::OK, exit::FAILED].contains(&code) || code == exit::INVALID;
-                return Ok(if took_part { exit::OK } else { code });
+                return Ok(code);
             }
             Action::Leave(Left::Because(why)) => {
                 if !quiet && has_run {
@@ -155,6 +160,13 @@ fn left(todo: &Receiver<Action>, code: u8, folder: &Path, quiet: bool, has_run: 
     Ok(code)
 }
 
+/// What came of a run that was offered.
+struct Offered {
+    ended: Ended,
+    /// Nobody was heard who led it, so its load ended early.
+    was_left_alone: bool,
+}
+
 /// The run that was offered, from its plan to its record.
 fn offered(
     args: &AgentArgs,
@@ -163,7 +175,7 @@ fn offered(
     folder: &Path,
     interruptions: &Interruptions,
     led: &mut Led<'_>,
-) -> Result<Ended> {
+) -> Result<Offered> {
     let folder = std::path::absolute(folder).context("there is no current folder")?;
     led.folder = folder.clone();
     let own = std::env::current_dir().context("there is no current folder")?;
@@ -206,7 +218,7 @@ fn taken(
     folder: &Path,
     interruptions: &Interruptions,
     led: &mut Led<'_>,
-) -> Result<Ended> {
+) -> Result<Offered> {
     let words = ["unblink", "run"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
     let Command::Run(run_args) = plan::stage_line(argv.clone())?.command else {
@@ -248,7 +260,9 @@ fn taken(
         .filter(|by| !matches!(by.guard, Some(GuardKind::Coordinator | GuardKind::Lease)))
         .map(|by| by.rule.clone());
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
-    Ok(Ended { code: exit::of_run(&document), stopped_by, error: None, files })
+    let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
+    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, files };
+    Ok(Offered { ended, was_left_alone })
 }
 
 /// What the whole load may have at most, so that this agent's part of it keeps below its own limit.
@@ -269,6 +283,7 @@ struct Led<'a> {
     bus: &'a AgentBus,
     todo: &'a Receiver<Action>,
     stopping: &'a Arc<Stopping>,
+    interruptions: &'a Interruptions,
     folder: PathBuf,
     due: u64,
     ok: u64,
@@ -294,6 +309,8 @@ impl Lead for Led<'_> {
     }
 
     fn follow(&mut self, stopper: Stopper, start: Instant) {
+        // Once the load is over, its record is still to be fetched.
+        self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);
         self.bus.record(self.folder.clone(), &RECORD);
     }

@@ -10,6 +10,7 @@ use crate::args::run::RunArgs;
 use crate::clock::OwnTime;
 use crate::errors::{refuse, refused};
 use crate::folder::Folder;
+use crate::run::Planned;
 use crate::signals::Interruptions;
 use crate::{exit, live, merge, output, run, signals};
 pub(crate) use agent::agent;
@@ -23,7 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, CoordinatorBus, Told, coordinate};
-use unblink_cluster::coordinator::{NotBegun, Outcome, Part, Task};
+use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task};
 use unblink_core::plan::SHARES_MAX;
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -36,12 +37,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Refuses what only a run of agents has, in a run without.
 pub(crate) fn check_alone(args: &RunArgs) -> Result<()> {
-    let BusArgs { bus, nkey, bus_ca, fleet } = &args.agents.bus;
+    let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = &args.agents.bus;
     let given = [
         ("bus", bus.is_some()),
         ("nkey", nkey.is_some()),
         ("bus-ca", bus_ca.is_some()),
         ("fleet", fleet.is_some()),
+        ("bus-within", bus_within.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => {
@@ -51,8 +53,17 @@ pub(crate) fn check_alone(args: &RunArgs) -> Result<()> {
     }
 }
 
-/// `unblink run --agents`. Gives the exit code.
-pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+/// A run that agents can offer.
+pub(crate) struct Checked {
+    pub planned: Planned,
+    pub count: u32,
+    pub is_local: bool,
+    /// The words after `unblink run`.
+    arguments: Vec<String>,
+}
+
+/// What `args` come to, unless agents can't do it.
+pub(crate) fn checked(args: &RunArgs) -> Result<Checked> {
     let Some(agents) = args.agents.agents else { bail!("--agents is not given") };
     run::check_shared(args, "agents")?;
     let (count, is_local) = match agents {
@@ -78,6 +89,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             "--cacert, --cert and --key are files of this machine, and keys don't travel: let the agents' machines trust the certificate (SSL_CERT_FILE), or run there with --share"
         );
     }
+    Ok(Checked { planned, count, is_local, arguments })
+}
+
+/// `unblink run --agents`. Gives the exit code.
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let Checked { planned, count, is_local, arguments } = checked(args)?;
     output::check_exports(&args.exports)?;
     let (files, contents) = if is_local { Default::default() } else { offered::files()? };
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
@@ -89,7 +106,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         }
     }
     let interruptions = signals::listen()?;
-    interruptions.defer();
+    interruptions.defer("stopping");
     let name = keys::unique()?;
     let mut local = match is_local {
         true => {
@@ -107,6 +124,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         run: name.clone(),
         version: env!("UNBLINK_VERSION").into(),
         agents: count,
+        gather_for: args.agents.agents_within.map_or(GATHER_FOR, |within| within.0),
         length: planned.plan.load_length().0 + planned.plan.drain().0,
         arguments,
         files,

@@ -5,6 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
 
 /// Agents and coordinators meet here unless told otherwise.
 const FLEET: &str = "default";
@@ -16,6 +17,10 @@ pub(crate) struct AgentsArgs {
     /// Let this many agents (unblink agent) on the bus offer the load together; local:N starts N of them here, and a bus
     #[arg(long, value_name = "N|local:N", conflicts_with_all = ["share", "start_at", "threads"])]
     pub agents: Option<Agents>,
+
+    /// Wait so long for them, once the bus is there [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "agents", value_parser = value::duration)]
+    pub agents_within: Option<Nanos>,
 
     #[command(flatten)]
     pub bus: BusArgs,
@@ -70,6 +75,10 @@ pub(crate) struct BusArgs {
     /// Agents and runs of the same fleet meet [default: default]
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
+
+    /// A bus that is not there yet is tried again for so long [default: it is tried once]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub bus_within: Option<Nanos>,
 }
 
 impl BusArgs {

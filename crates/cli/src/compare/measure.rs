@@ -37,7 +37,7 @@ pub(super) fn measure(
         }
     }
     let interruptions = signals::listen()?;
-    interruptions.defer();
+    interruptions.defer("stopping");
     let mut experiment = Interleaved::new(args.runs, done);
     let mut runner = Runner { args, sources, root, interruptions };
     let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;

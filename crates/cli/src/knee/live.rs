@@ -187,7 +187,7 @@ impl TrialRunner for Runner {
             }
         };
         // There is a trial to report now.
-        self.interruptions.defer();
+        self.interruptions.defer("stopping");
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
             let why = document.aborted.as_ref().filter(|aborted| aborted.guard.is_some());

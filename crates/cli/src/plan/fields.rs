@@ -11,11 +11,13 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 20] = [
+pub(super) const NO_FIELDS: [&str; 22] = [
     "agents",
+    "agents-within",
     "arrival",
     "bus",
     "bus-ca",
+    "bus-within",
     "fleet",
     "nats-server",
     "nkey",

@@ -31,7 +31,7 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     let is_new = args.output.as_ref().is_some_and(|folder| !folder.exists());
     let (folder, mut document) = begun::open(args, &stages)?;
     let interruptions = signals::listen()?;
-    interruptions.defer();
+    interruptions.defer("stopping");
     let ran = run_all(args, &stages, &folder, &mut document, &interruptions);
     crate::environment::begin_part(None);
     // What could not even be begun is no result: the folder goes, or stays as it was.
