@@ -17,10 +17,10 @@ CERTIFICATES = $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pk
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build static image install demo test test-cassandra lint check-oracle bench lab
+.PHONY: help setup build static image install demo test test-cassandra test-kubernetes lint check-oracle bench lab
 
 help: ## what there is to run (this list)
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
 setup: ## check for what building and testing need, and install what is missing where possible
 	@tools/setup build lint test
@@ -72,6 +72,11 @@ test: lint ## everything that CI runs
 test-cassandra: ## CQL against a real Cassandra, which it fetches from Maven Central, starts and ends
 	@tools/setup build
 	@tools/test-cassandra
+
+test-kubernetes: ## unblink k8s on a cluster whose API server, controllers and scheduler it builds from Kubernetes' sources (10 minutes, once)
+	@tools/setup build test
+	cargo build --workspace --all-targets --locked
+	@UNBLINK=$(TARGET)/debug/unblink tools/test-kubernetes
 
 check-oracle: build ## measured percentiles beside the exact ones, 18 minutes (ORACLE='--runs 1 stall': less)
 	cargo run --release --locked --quiet --package unblink --example check_oracle -- $(TARGET)/release/unblink $(ORACLE)

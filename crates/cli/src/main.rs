@@ -23,6 +23,7 @@ mod guard;
 mod history;
 mod inputs;
 mod journey;
+mod k8s;
 mod knee;
 mod lab;
 mod live;
@@ -84,6 +85,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
         Command::Agent(args) => agents::agent(args, run_of),
+        Command::K8s(command) => k8s::k8s(command),
         Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),
         Command::Size(args) => size::size(args),

@@ -19,8 +19,8 @@ pub(crate) struct Interruptions {
 struct State {
     count: u32,
     controls: Option<Arc<Controls>>,
-    /// Between two runs there is something to report, too.
-    deferred: bool,
+    /// Between two runs there is something to report, too: what is said then.
+    deferred: Option<&'static str>,
 }
 
 /// A run that hears of interruptions as long as this lives.
@@ -80,9 +80,14 @@ impl Interruptions {
         Listening(self.clone())
     }
 
-    /// From now on the first interruption between two runs ends nothing by itself: whoever asked for this looks.
-    pub(crate) fn defer(&self) {
-        self.lock().deferred = true;
+    /// From now on the first interruption between two runs ends nothing by itself: this is said, and whoever asked for it looks.
+    pub(crate) fn defer(&self, said: &'static str) {
+        self.lock().deferred = Some(said);
+    }
+
+    /// From now on there is nothing to report any more.
+    pub(crate) fn defer_no_more(&self) {
+        self.lock().deferred = None;
     }
 
     /// Waits for so long, or until an interruption: is there none?
@@ -95,19 +100,19 @@ impl Interruptions {
         let mut state = self.lock();
         state.count += 1;
         self.heard.notify_all();
-        match (&state.controls, state.count) {
-            (None, 1) if state.deferred => crate::output::note(format_args!("\nstopping")),
+        match (&state.controls, state.count, state.deferred) {
+            (None, 1, Some(said)) => crate::output::note(format_args!("\n{said}")),
             // Nothing is being measured yet or any more: there is nothing to wait for.
-            (None, _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
-            (Some(controls), 1) => {
+            (None, ..) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
+            (Some(controls), 1, _) => {
                 controls.stop();
                 crate::output::note(format_args!(
                     "\nstopping: waiting for outstanding answers (Ctrl-C again to quit at once)"
                 ));
             }
-            (Some(controls), 2) => controls.abort(),
+            (Some(controls), 2, _) => controls.abort(),
             // A third time: whatever still hangs, the user wants out. What was recorded is on disk.
-            (Some(_), _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
+            (Some(_), ..) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Agents offer one load together: the real binary over a real nats-server.
 
-use crate::support::Place;
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::{Act, Hostile, answer, healthy};
+use crate::support::{Place, Started};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::net::TcpListener;
 use std::time::Duration;
 use unblink_cluster::signed::KeyPair;
 
@@ -173,6 +174,69 @@ fn an_interruption_stops_all_agents() {
     assert_eq!(run.at("/aborted/guard"), "coordinator");
 }
 
+/// Who is told to go ends its load, gives its record back and does not look as if it had done all of it; the others go on.
+#[test]
+fn an_agent_that_is_ended_early_says_so() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let (goes, stays) = (bus.agent(&place, "goes", &[]), bus.agent(&place, "stays", &[]));
+    let args = [&target.url(), "-R", "100", "-d", "8s", "--no-preflight"];
+    let mut run = bus.run(&place, "2", &args);
+    wait_for(&target, 200);
+    goes.signal(Signal::TERM);
+    let said = goes.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert!(said.stderr.contains("the record has been fetched"), "{said:?}");
+    assert!(run.is_running(), "the others go on");
+    assert_eq!(stays.wait().code(), Some(0));
+    let merged = run.wait().run();
+    let findings = merged.at("/validity/findings").as_array().expect("a list");
+    let lost = findings.iter().find(|finding| finding["code"] == "agents_lost").expect("one was stopped");
+    assert_eq!(lost["severity"], "degrades", "{lost}");
+    assert_eq!(merged.arrivals("ok") + merged.withheld(), 800, "{}", merged.document["arrivals"]);
+    assert!(merged.withheld() > 0);
+}
+
+/// Whoever is told to go while its record is still to be fetched stays for so long.
+#[test]
+fn a_record_is_fetched_before_an_agent_goes() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let mut agent = bus.agent(&place, "own", &[]);
+    let run = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "3s", "--no-preflight"]);
+    wait_for(&target, 150);
+    run.signal(Signal::STOP);
+    wait_for(&target, 300);
+    std::thread::sleep(Duration::from_millis(500));
+    agent.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(agent.is_running(), "its record is still to be fetched");
+    run.signal(Signal::CONT);
+    let said = agent.wait();
+    assert_eq!(said.code(), Some(0), "its load had ended by itself: {said:?}");
+    assert!(said.stderr.contains("waiting until the record is fetched"), "{said:?}");
+    assert_eq!(run.wait().run().arrivals("ok"), 300);
+}
+
+/// Where all are started together, the bus may be the last.
+#[test]
+fn a_bus_may_come_late() {
+    let (target, place) = (healthy(), Place::new());
+    let operator = KeyPair::new_user();
+    place.file("operator.nk", operator.seed().expect("a private key"));
+    let port = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("it").port();
+    let (url, key) = (format!("nats://127.0.0.1:{port}"), operator.public_key());
+    let of_bus = ["--bus", &url, "--bus-within", "30s"];
+    let agent = ["agent", "--accept-from", &key, "--shares", "1", "-o", "own"];
+    let agent = Started::spawn(&mut place.command(&[&agent[..], &of_bus].concat()));
+    let run = ["--agents", "1", "--agents-within", "5m", "--nkey", "operator.nk", "--no-preflight"];
+    let run = place.start(&[&[&target.url(), "-R", "100", "-d", "1s"], &run[..], &of_bus].concat());
+    std::thread::sleep(Duration::from_secs(2));
+    let _bus = Bus::start_at(&place, &port.to_string(), operator);
+    run.wait().run().assert_all("ok");
+    assert_eq!(agent.wait().code(), Some(0));
+}
+
 /// What an agent's own user has said holds, whatever is signed.
 #[test]
 fn no_plan_widens_an_agents_limits() {
@@ -238,6 +302,8 @@ fn what_can_not_be_led_is_refused() {
         .call(&["agent", "--bus", "nats://127.0.0.1:1", "--accept-from", "SUA"])
         .refused(&["looks like a private nkey"]);
     run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
+    run(&["--bus-within", "1m"]).refused(&["--bus-within is for a run of agents"]);
+    run(&["--agents-within", "1m"]).refused(&["--agents"]);
     place
         .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
         .refused(&["standard input is read once"]);

@@ -39,6 +39,7 @@ mod in_order;
 mod interruption;
 mod journey_objectives;
 mod journeys;
+mod k8s;
 mod keep_failures;
 mod knee;
 mod lab;

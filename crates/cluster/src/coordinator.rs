@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MS: Time = 1_000_000;
 const SECOND: Time = 1_000 * MS;
 
-/// For agents to come.
+/// For agents to come, unless somebody says otherwise.
 pub const GATHER_FOR: Time = 60 * SECOND;
 /// For agents to come who are not needed any more.
 const DISMISS_FOR: Time = 3 * SECOND;
@@ -46,6 +46,8 @@ pub struct Task {
     pub version: String,
     /// So many agents take part.
     pub agents: u32,
+    /// They are waited for so long.
+    pub gather_for: Time,
     /// From the start to the end of the load, and on to the last answer that is waited for.
     pub length: Time,
     /// The words after `unblink`.
@@ -138,7 +140,7 @@ impl Coordinator {
             Then::Dismiss => {
                 Phase::Failed { why: NotBegun::because("there is no other run"), until: now + DISMISS_FOR }
             }
-            _ => Phase::Gathering { until: now + GATHER_FOR },
+            _ => Phase::Gathering { until: now.saturating_add(task.gather_for) },
         };
         Coordinator {
             task,
@@ -277,7 +279,7 @@ impl Coordinator {
                 "{} of {} agents came within {} s: start the others (unblink agent)",
                 self.order.len(),
                 self.task.agents,
-                GATHER_FOR / SECOND
+                self.task.gather_for / SECOND
             )];
             let others: BTreeSet<&String> = self.turned_away.values().collect();
             reasons.extend(others.into_iter().cloned());

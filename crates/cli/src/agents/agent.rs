@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::led::{Led, NotBegun, Stopping, leave_with_input};
-use super::taking::{RunOf, offered};
+use super::taking::{Offered, RunOf, offered};
 use crate::args::agents::AgentArgs;
 use crate::clock::OwnTime;
 use crate::errors::PreflightFailed;
@@ -70,11 +70,12 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
             let what = if number == 1 { "a" } else { "the next" };
             output::note(format_args!("waiting for {what} run on {}", options.url));
         }
-        let led = Led::new(time, &bus, &todo, &stopping);
+        let led = Led::new(time, &bus, &todo, &stopping, &interruptions);
         let done =
             Taking { args, run_of, bus: &bus, todo: &todo, interruptions: &interruptions, number }.part(led);
         bus.end();
         stopping.clear();
+        interruptions.defer_no_more();
         let Part { code, next } = done?;
         if code != exit::OK {
             return Ok(code);
@@ -148,8 +149,14 @@ impl Taking<'_> {
             output::note(format_args!("taking part in a run: {shares}"));
         }
         let (code, has_run) = match offered(args, run_of, offer, files, &folder, interruptions, &mut led) {
-            Ok(ended) => {
-                let code = ended.code;
+            Ok(Offered { ended, was_left_alone }) => {
+                // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
+                // say.
+                let code = match ended.code {
+                    exit::INTERRUPTED => exit::INTERRUPTED,
+                    _ if was_left_alone => exit::INVALID,
+                    _ => exit::OK,
+                };
                 bus.tell(Event::Ended(ended));
                 (code, true)
             }
@@ -173,7 +180,7 @@ impl Taking<'_> {
         self.left(code, has_run.then_some(&*folder))
     }
 
-    /// Waits until the record has been fetched, if there is one.
+    /// Waits until the record has been fetched, if there is one; then it ends with this code.
     fn left(&self, code: u8, record: Option<&PathBuf>) -> Result<Part> {
         let record = record.filter(|_| !self.args.quiet);
         while let Ok(action) = self.todo.recv() {
@@ -183,9 +190,7 @@ impl Taking<'_> {
                         let folder = folder.display();
                         output::note(format_args!("the record has been fetched; it is in {folder}, too"));
                     }
-                    // What the load came to is for the whole run to say.
-                    let took_part = [exit::OK, exit::FAILED, exit::INVALID].contains(&code);
-                    return Ok(Part { code: if took_part { exit::OK } else { code }, next });
+                    return Ok(Part { code, next });
                 }
                 Action::Leave(Left::Because(why)) => {
                     if let Some(folder) = record {

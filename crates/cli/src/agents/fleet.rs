@@ -20,13 +20,15 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use unblink_artifact::folder::{RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, Options, coordinate};
-use unblink_cluster::coordinator::{NotBegun, Outcome, Part, Task, Then};
-use unblink_cluster::message::OfferedFile;
+use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
+use unblink_cluster::message::{OfferedFile, Time};
 use unblink_core::plan::{Plan, SHARES_MAX};
 
 /// So many agents, here or elsewhere, and what they are to know.
 pub(crate) struct Fleet {
     count: u32,
+    /// They are waited for so long.
+    gather_for: Time,
     quiet: bool,
     options: Options,
     local: Option<Local>,
@@ -113,6 +115,7 @@ impl Fleet {
     fn elsewhere(options: Options, count: u32, quiet: bool) -> Result<Fleet> {
         Ok(Fleet {
             count,
+            gather_for: GATHER_FOR,
             quiet,
             options,
             local: None,
@@ -158,6 +161,7 @@ impl Fleet {
         keys::pair(options.seed.as_deref().unwrap_or_default())?;
         let mut fleet = Fleet::elsewhere(options, count, quiet)?;
         (fleet.local, fleet.arguments, fleet.files) = (local, arguments, files);
+        fleet.gather_for = args.agents_within.map_or(GATHER_FOR, |within| within.0);
         (fleet.contents, fleet.stays) = (Arc::new(contents), args.agents_stay);
         if let Some(Series { command, before, goes_on }) = &args.series {
             (fleet.command, fleet.led, fleet.goes_on) = (command.clone(), *before, *goes_on);
@@ -179,7 +183,7 @@ impl Fleet {
         let records = beside(folder, "agents");
         check_free(&records)?;
         guards.check()?;
-        interruptions.defer();
+        interruptions.defer("stopping");
         let is_first = self.led == 0;
         self.led += 1;
         let run = keys::unique()?;
@@ -244,6 +248,7 @@ impl Fleet {
             run: run.to_string(),
             version: env!("UNBLINK_VERSION").into(),
             agents: self.count,
+            gather_for: self.gather_for,
             length: 0,
             arguments: Vec::new(),
             part: None,

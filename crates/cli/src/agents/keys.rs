@@ -4,7 +4,8 @@ use crate::args::agents::BusArgs;
 use crate::errors::refused;
 use anyhow::{Context, Result};
 use std::path::Path;
-use unblink_cluster::bus::Options;
+use std::time::Duration;
+use unblink_cluster::bus::{Options, check_fleet};
 use unblink_cluster::record::hex;
 use unblink_cluster::signed::KeyPair;
 
@@ -13,6 +14,14 @@ pub(super) fn options(args: &BusArgs) -> Result<Options> {
     let Some(url) = args.bus.clone() else {
         return Err(refused(&["bus"], "name the bus: --bus nats://HOST:4222, or tls://HOST:4222"));
     };
+    check_bus(&url, &args.fleet())?;
+    let seed = args.nkey.as_deref().map(read).transpose()?;
+    let within = args.bus_within.map_or(Duration::ZERO, |within| Duration::from_nanos(within.0));
+    Ok(Options { url, seed, ca: args.bus_ca.clone(), fleet: args.fleet(), within })
+}
+
+/// Refuses what can't be the URL of a bus, or the name of a fleet.
+pub(crate) fn check_bus(url: &str, fleet: &str) -> Result<()> {
     let is_bus = ["nats://", "tls://"].iter().any(|scheme| url.starts_with(scheme));
     if !is_bus || url.contains('@') {
         return Err(refused(
@@ -20,10 +29,7 @@ pub(super) fn options(args: &BusArgs) -> Result<Options> {
             "--bus is a URL such as nats://HOST:4222 or tls://HOST:4222, without a name or password (--nkey says who you are)",
         ));
     }
-    let seed = args.nkey.as_deref().map(read).transpose()?;
-    let options = Options { url, seed, ca: args.bus_ca.clone(), fleet: args.fleet() };
-    options.check().map_err(|error| refused(&["fleet"], format!("--fleet: {error}")))?;
-    Ok(options)
+    check_fleet(fleet).map_err(|error| refused(&["fleet"], format!("--fleet: {error}")))
 }
 
 /// The private key in a file, which may have other lines around it.

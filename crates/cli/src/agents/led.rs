@@ -7,6 +7,7 @@ use crate::exit;
 use crate::observe::{End, Observer, Why};
 use crate::run::guards::Stopper;
 use crate::run::lead::{Begun, Lead};
+use crate::signals::Interruptions;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
@@ -31,6 +32,7 @@ pub(super) struct Led<'a> {
     bus: &'a AgentBus,
     todo: &'a Receiver<Action>,
     stopping: &'a Arc<Stopping>,
+    interruptions: &'a Interruptions,
     /// Where the record will be.
     pub folder: PathBuf,
     due: u64,
@@ -43,8 +45,9 @@ impl<'a> Led<'a> {
         bus: &'a AgentBus,
         todo: &'a Receiver<Action>,
         stopping: &'a Arc<Stopping>,
+        interruptions: &'a Interruptions,
     ) -> Led<'a> {
-        Led { time, bus, todo, stopping, folder: PathBuf::new(), due: 0, ok: 0 }
+        Led { time, bus, todo, stopping, interruptions, folder: PathBuf::new(), due: 0, ok: 0 }
     }
 }
 
@@ -68,6 +71,8 @@ impl Lead for Led<'_> {
     }
 
     fn follow(&mut self, stopper: Stopper, start: Instant) {
+        // Once the load is over, its record is still to be fetched.
+        self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);
         self.bus.record(self.folder.clone(), &RECORD);
     }

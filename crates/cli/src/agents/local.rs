@@ -43,8 +43,13 @@ impl Local {
         bus.args(["-c", script, "sh"]).arg(&server).arg(&config).arg(&log).process_group(0);
         let bus = bus.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let bus = bus.context("can't start a shell for the bus")?;
-        let options =
-            Options { url: String::new(), seed: Some(seed(&operator)?), ca: None, fleet: "local".into() };
+        let options = Options {
+            url: String::new(),
+            seed: Some(seed(&operator)?),
+            ca: None,
+            fleet: "local".into(),
+            within: Duration::ZERO,
+        };
         let mut local = Local { bus, agents: Vec::new(), dir, options, operator };
         local.options.url = local.url(&server, &log)?;
         for number in 1..=count {
@@ -145,13 +150,20 @@ fn server_found(named: Option<&PathBuf>) -> Result<PathBuf> {
 
 /// Everybody may say and hear what concerns them, and nothing else.
 fn configuration(dir: &Path, operator: &KeyPair, agent: &KeyPair) -> String {
-    let (dir, operator, agent) = (dir.display(), operator.public_key(), agent.public_key());
+    let (dir, users) = (dir.display(), authorization(&operator.public_key(), &agent.public_key()));
     format!(
         r#"server_name: unblink
 listen: "127.0.0.1:-1"
 ports_file_dir: "{dir}"
 jetstream {{ store_dir: "{dir}/bus" }}
-authorization {{ users = [
+{users}"#
+    )
+}
+
+/// Who may say and hear what, by their public keys.
+pub(crate) fn authorization(operator: &str, agent: &str) -> String {
+    format!(
+        r#"authorization {{ users = [
   {{ nkey: {operator}, permissions: {{
     publish: ["ub.>", "$JS.API.>", "$JS.ACK.>"], subscribe: ["ub.>", "_INBOX.operator.>"] }} }}
   {{ nkey: {agent}, permissions: {{

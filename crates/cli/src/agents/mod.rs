@@ -16,12 +16,15 @@ use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::folder::Folder;
+use crate::run::Planned;
 use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::Result;
 pub(crate) use fleet::{Fleet, Leading, Led, check, let_go};
-pub(crate) use keys::unique;
+pub(crate) use keys::{check_bus, unique};
+pub(crate) use local::authorization;
+pub(crate) use offered::files;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
@@ -39,12 +42,13 @@ pub(crate) fn check_alone(args: &AgentsArgs) -> Result<()> {
     if args.agents.is_some() {
         return Ok(());
     }
-    let BusArgs { bus, nkey, bus_ca, fleet } = &args.bus;
+    let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = &args.bus;
     let given = [
         ("bus", bus.is_some()),
         ("nkey", nkey.is_some()),
         ("bus-ca", bus_ca.is_some()),
         ("fleet", fleet.is_some()),
+        ("bus-within", bus_within.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => {
@@ -133,13 +137,19 @@ pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions
     }
 }
 
-/// Leads the run that `args` ask for.
-fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(Led, Fleet)> {
+/// What `args` come to, unless agents can't do it.
+pub(crate) fn checked(args: &RunArgs) -> Result<Planned> {
     check(&args.agents)?;
     run::check_shared(args, "agents")?;
     check_target(&args.agents, &args.target)?;
     let planned = run::planned(args)?;
     run::check_shared_values("agents", planned.values.as_ref())?;
+    Ok(planned)
+}
+
+/// Leads the run that `args` ask for.
+fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(Led, Fleet)> {
+    let planned = checked(args)?;
     let limits = unblink_engine::limits::raise();
     let rate_cap = [args.load.max_rate, config::max_rate()?].into_iter().flatten().min();
     // Held against the figures of all agents, here.

@@ -39,7 +39,7 @@ pub(super) fn arguments(is_local: bool) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// One is not beneath this folder, or all are too large.
-pub(super) fn files() -> Result<(Vec<OfferedFile>, Contents)> {
+pub(crate) fn files() -> Result<(Vec<OfferedFile>, Contents)> {
     let (mut offered, mut contents, mut all) = (Vec::<OfferedFile>::new(), BTreeMap::new(), 0);
     for path in inputs::all() {
         if !is_beneath(&path) {

@@ -21,6 +21,13 @@ use unblink_core::schedule::Rate;
 /// Finds the run that a command line asks for, or one of those.
 pub(super) type RunOf = fn(Vec<OsString>, Option<&serde_json::Value>) -> Result<RunArgs>;
 
+/// What came of a run that was offered.
+pub(super) struct Offered {
+    pub ended: Ended,
+    /// Nobody was heard who led it, so its load ended early.
+    pub was_left_alone: bool,
+}
+
 /// Where the files of a run are put, beside its record.
 const FILES: &str = "files";
 
@@ -33,7 +40,7 @@ pub(super) fn offered(
     folder: &Path,
     interruptions: &Interruptions,
     led: &mut Led<'_>,
-) -> Result<Ended> {
+) -> Result<Offered> {
     let folder = std::path::absolute(folder).context("there is no current folder")?;
     led.folder = folder.clone();
     let own = std::env::current_dir().context("there is no current folder")?;
@@ -77,7 +84,7 @@ fn taken(
     folder: &Path,
     interruptions: &Interruptions,
     led: &mut Led<'_>,
-) -> Result<Ended> {
+) -> Result<Offered> {
     inputs::forget();
     let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
@@ -121,7 +128,9 @@ fn taken(
     let stopped_by = document.aborted.as_ref().filter(by_itself);
     let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
-    Ok(Ended { code: exit::of_run(&document), stopped_by, error: None, files })
+    let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
+    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, files };
+    Ok(Offered { ended, was_left_alone })
 }
 
 /// What the whole load may have at most, so that this agent's part of it keeps below its own limit.

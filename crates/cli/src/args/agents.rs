@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
 
 /// Agents and coordinators meet here unless told otherwise.
 const FLEET: &str = "default";
@@ -17,6 +18,10 @@ pub(crate) struct AgentsArgs {
     /// Let this many agents (unblink agent) on the bus offer the load together; local:N starts N of them here, and a bus
     #[arg(long, value_name = "N|local:N")]
     pub agents: Option<Agents>,
+
+    /// Wait so long for them, once the bus is there [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "agents", value_parser = value::duration)]
+    pub agents_within: Option<Nanos>,
 
     #[command(flatten)]
     pub bus: BusArgs,
@@ -48,7 +53,8 @@ pub(crate) struct Series {
 impl AgentsArgs {
     /// The flags that say the same.
     pub(crate) fn words(&self) -> Vec<String> {
-        let BusArgs { bus, nkey, bus_ca, fleet } = &self.bus;
+        let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = &self.bus;
+        let time = |time: Nanos| format!("{}ns", time.0);
         let path = |path: &PathBuf| path.display().to_string();
         let values = [
             ("agents", self.agents.map(|agents| agents.to_string())),
@@ -56,6 +62,8 @@ impl AgentsArgs {
             ("nkey", nkey.as_ref().map(path)),
             ("bus-ca", bus_ca.as_ref().map(path)),
             ("fleet", fleet.clone()),
+            ("bus-within", bus_within.map(time)),
+            ("agents-within", self.agents_within.map(time)),
             ("nats-server", self.nats_server.as_ref().map(path)),
         ];
         // Two words each: a URL that stands alone is seen to be one.
@@ -123,6 +131,10 @@ pub(crate) struct BusArgs {
     /// Agents and runs of the same fleet meet [default: default]
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
+
+    /// A bus that is not there yet is tried again for so long [default: it is tried once]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub bus_within: Option<Nanos>,
 }
 
 impl BusArgs {

@@ -9,6 +9,7 @@ pub(crate) mod fill;
 pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
+pub(crate) mod k8s;
 pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
@@ -64,6 +65,9 @@ pub(crate) enum Command {
     Report(Box<ReportArgs>),
     /// Wait on the bus for a run, and take part in it
     Agent(Box<agents::AgentArgs>),
+    /// Let a Kubernetes cluster offer a load
+    #[command(subcommand)]
+    K8s(k8s::K8sCommand),
     /// Make one run of the folders of machines that shared a load
     Merge(Box<MergeArgs>),
     /// Simulate a load in virtual time against a server you describe

@@ -39,7 +39,7 @@ pub(super) fn measure(
         }
     }
     let interruptions = signals::listen()?;
-    interruptions.defer();
+    interruptions.defer("stopping");
     let mut experiment = Interleaved::new(args.runs, done);
     let fleet = args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, root)).transpose()?;
     let mut runner = Runner { args, sources, root, interruptions, fleet };

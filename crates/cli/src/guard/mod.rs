@@ -28,11 +28,19 @@ static ONLY: OnceLock<Policy> = OnceLock::new();
 /// From now on no load goes to other hosts than these, if there are any.
 pub(crate) fn only(hosts: &[String]) -> Result<()> {
     if !hosts.is_empty() {
-        let policy = Policy::only("of this agent's --allow-target", hosts);
-        let _ =
-            ONLY.set(policy.map_err(|error| refused(&["allow-target"], format!("--allow-target: {error}")))?);
+        let _ = ONLY.set(only_of(hosts)?);
     }
     Ok(())
+}
+
+/// Refuses what are no hosts for `only`.
+pub(crate) fn check_only(hosts: &[String]) -> Result<()> {
+    only_of(hosts).map(drop)
+}
+
+fn only_of(hosts: &[String]) -> Result<Policy> {
+    let policy = Policy::only("of this agent's --allow-target", hosts);
+    policy.map_err(|error| refused(&["allow-target"], format!("--allow-target: {error}")))
 }
 
 /// All that says where load may go, as it was when the command began.

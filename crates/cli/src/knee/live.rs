@@ -218,7 +218,7 @@ impl TrialRunner for Runner {
             }
         };
         // There is a trial to report now.
-        self.interruptions.defer();
+        self.interruptions.defer("stopping");
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
             let code = match document.aborted.as_ref().and_then(|aborted| aborted.guard) {

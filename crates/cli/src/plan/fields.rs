@@ -11,12 +11,14 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 21] = [
+pub(super) const NO_FIELDS: [&str; 23] = [
     "agents",
     "agents-stay",
+    "agents-within",
     "arrival",
     "bus",
     "bus-ca",
+    "bus-within",
     "fleet",
     "nats-server",
     "nkey",

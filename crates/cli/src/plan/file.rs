@@ -6,8 +6,7 @@ use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP, STAGES};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::unknown::{not_a_section, unknown};
-use super::variables;
-use super::yaml;
+use super::{variables, yaml};
 use crate::args::{arrivals, metric_rule};
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
@@ -44,6 +43,8 @@ pub(crate) struct PlanFile {
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
     pub to_look_at: bool,
+    /// It will be sent from elsewhere, where the environment has more variables than here.
+    pub is_for_elsewhere: bool,
     /// Nothing is to be said of it yet.
     pub quietly: bool,
     /// As `to_look_at`, by a command that simulates it.
@@ -136,10 +137,9 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         reader.wrong.sort_by_key(|wrong| wrong.at.start);
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
-    let path = path.to_path_buf();
     let [loads, requests, journeys, setup, stages] = tables;
     Ok(PlanFile {
-        path,
+        path: path.to_path_buf(),
         source,
         given,
         requests,
@@ -150,6 +150,7 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         lets,
         hidden,
         to_look_at: false,
+        is_for_elsewhere: false,
         quietly: false,
         is_simulated: false,
     })

@@ -57,6 +57,7 @@ use unblink_core::time::Nanos;
 use unblink_report::format;
 use unblink_workload::Lets;
 use user::User;
+pub(crate) use value::UNKNOWN_HOST;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {
@@ -65,7 +66,7 @@ pub(crate) fn command_line() -> Result<Cli> {
 
 /// The same of another command line.
 pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
-    read_by(argv, |command, argv| Ok(crate::parse(command, argv)))
+    read_by(argv, false, |command, argv| Ok(crate::parse(command, argv)))
 }
 
 /// The flags of a run of this plan.
@@ -82,14 +83,22 @@ pub(crate) fn of_run(path: &Path) -> Result<Box<RunArgs>> {
 
 /// The command line of a stage. What is wrong with it ends the stage, and not the process.
 pub(crate) fn stage_line(argv: Vec<OsString>) -> Result<Cli> {
-    read_by(argv, |command, argv| {
-        let read = command.try_get_matches_from(argv).and_then(|matches| Cli::from_arg_matches(&matches));
-        read.map_err(|error| anyhow!("{}", without_secrets(error)))
-    })
+    read_by(argv, false, parsed)
+}
+
+/// The same of a command line that another machine is to run: what this one's environment lacks is taken for granted.
+pub(crate) fn line_for_elsewhere(argv: Vec<OsString>) -> Result<Cli> {
+    read_by(argv, true, parsed)
+}
+
+fn parsed(command: clap::Command, argv: Vec<OsString>) -> Result<Cli> {
+    let read = command.try_get_matches_from(argv).and_then(|matches| Cli::from_arg_matches(&matches));
+    read.map_err(|error| anyhow!("{}", without_secrets(error)))
 }
 
 fn read_by(
     argv: Vec<OsString>,
+    is_for_elsewhere: bool,
     parse: impl FnOnce(clap::Command, Vec<OsString>) -> Result<Cli>,
 ) -> Result<Cli> {
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
@@ -99,7 +108,7 @@ fn read_by(
         return Err(file::no_plan(&name));
     }
     inputs::note(Path::new(&name));
-    let mut plan = file::read(Path::new(&name))?;
+    let mut plan = PlanFile { is_for_elsewhere, ..file::read(Path::new(&name))? };
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
     if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
         bail!(
@@ -271,9 +280,12 @@ fn planned(cli: &Cli) -> Result<Foreseen> {
     }
 }
 
-/// Refuses a named value that no request uses, where it stands.
+/// Refuses a named value that no request uses, where it stands. What a body uses that is not known, nobody can tell.
 fn refuse_unused(plan: &PlanFile, foreseen: &Foreseen) -> Result<()> {
     let Foreseen::Run(planned) = foreseen else { return Ok(()) };
+    if value::lacks_a_body(plan) {
+        return Ok(());
+    }
     lets::refuse_unused(planned.unused.as_deref()).map_err(|error| {
         let place = plan.lets.iter().find(|one| Some(&one.name.raw) == planned.unused.as_ref());
         let why = crate::explain_error(&error);
@@ -379,9 +391,7 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[String], own: &[Given]) ->
     let pointed = |error| plan.pointed(overlay.pointed(error), own, |_| false);
     let foreseen = planned(&overlay.requested(cli))
         .map_err(|error| several(each(pointed(error)).into_iter().map(of_all).collect()))?;
-    if !value::lacks_a_body(plan) {
-        refuse_unused(plan, &foreseen)?;
-    }
+    refuse_unused(plan, &foreseen)?;
     let columns = output::style().width.into();
     let drawn = match &foreseen {
         Foreseen::Run(planned) => drawn::of(planned, columns),

@@ -11,6 +11,11 @@ use anyhow::Result;
 use clap::{Command, FromArgMatches};
 use std::ffi::OsString;
 
+/// What stands in for an address that the environment lacks.
+const UNKNOWN_ADDRESS: &str = "http://variable.test";
+/// Its host.
+pub(crate) const UNKNOWN_HOST: &str = "variable.test";
+
 /// What `table` of the list of this name says, read by the list's flags; or all that the environment lacks for it.
 pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str) -> Result<T> {
     let list = List::called(list).expect("the list exists");
@@ -53,7 +58,7 @@ pub(super) fn filled_in(plan: &PlanFile, form: Form, text: &Text) -> Result<Stri
     let stand_in = stand_in(text);
     let value = |name: &str| {
         let known = std::env::var(name).ok().inspect(|value| secrets::note_variable(value));
-        known.or_else(|| (!is_sent).then(|| stand_in.to_string()))
+        known.or_else(|| (!is_sent || plan.is_for_elsewhere).then(|| stand_in.to_string()))
     };
     fill(&text.raw, form, value).map_err(|why| plan.error(text, why))
 }
@@ -76,5 +81,5 @@ pub(crate) fn stood_in(text: &Text) -> String {
 
 /// An address that is a variable altogether is still to look like one.
 fn stand_in(text: &Text) -> &'static str {
-    if text.raw.starts_with("${") { "http://variable.test" } else { "variable" }
+    if text.raw.starts_with("${") { UNKNOWN_ADDRESS } else { "variable" }
 }

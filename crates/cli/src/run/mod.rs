@@ -52,6 +52,7 @@ use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
 use unblink_engine::run::{OriginSummary, Starting, Summary};
+pub(crate) use way::destinations;
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {

@@ -8,6 +8,7 @@ use crate::output;
 use crate::request::url::{Origin, SslMode};
 use crate::request::version::Version;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use unblink_engine::limits::Limits;
@@ -45,8 +46,7 @@ pub(super) fn ways(
     guard: &Arc<Guard>,
 ) -> Result<Ways> {
     args.target.tls().check()?;
-    let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
-    let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
+    let rules = rules(args)?;
     if let Some((rule, _)) = rules.iter().find(|rule| !origins.iter().any(|origin| fits(rule, origin))) {
         let origins = in_words(origins);
         refuse!(
@@ -141,6 +141,19 @@ fn target(
 
 /// A `--connect-to` as it was written, and what it says.
 type Rule<'a> = (&'a str, (HostPort, HostPort));
+
+fn rules(args: &RunArgs) -> Result<Vec<Rule<'_>>> {
+    args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?))).collect()
+}
+
+/// Host and port of every place that a run of these origins connects to.
+pub(crate) fn destinations<'a>(
+    args: &RunArgs,
+    origins: impl IntoIterator<Item = &'a Origin>,
+) -> Result<BTreeSet<(String, u16)>> {
+    let rules = rules(args)?;
+    Ok(origins.into_iter().flat_map(|origin| places(&rules, origin)).collect())
+}
 
 /// As in curl, an empty part matches anything.
 fn fits((_, ((host, port), _)): &Rule<'_>, origin: &Origin) -> bool {

@@ -41,7 +41,7 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     let is_new = args.output.as_ref().is_some_and(|folder| !folder.exists());
     let (folder, mut document) = begun::open(args, &stages)?;
     let interruptions = signals::listen()?;
-    interruptions.defer();
+    interruptions.defer("stopping");
     // Agents elsewhere are there for all stages.
     let is_led = args.agents.agents.is_some() && !args.agents.is_local();
     let series = match is_led {

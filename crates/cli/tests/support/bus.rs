@@ -24,12 +24,17 @@ pub(crate) fn server() -> PathBuf {
 impl Bus {
     /// With a file `operator.nk` in `place`.
     pub(crate) fn start(place: &Place) -> Bus {
-        let dir = place.path().join("bus");
-        std::fs::create_dir_all(&dir).expect("a folder");
         let operator = KeyPair::new_user();
         place.file("operator.nk", operator.seed().expect("a private key"));
+        Bus::start_at(place, "-1", operator)
+    }
+
+    /// On this port, for this operator.
+    pub(crate) fn start_at(place: &Place, port: &str, operator: KeyPair) -> Bus {
+        let dir = place.path().join("bus");
+        std::fs::create_dir_all(&dir).expect("a folder");
         let mut command = Command::new(server());
-        command.args(["-a", "127.0.0.1", "-p", "-1", "-js", "-sd"]).arg(dir.join("kept"));
+        command.args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"]).arg(dir.join("kept"));
         command.arg("--ports_file_dir").arg(&dir);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let ports = dir.join(format!("nats-server_{}.ports", child.id()));

@@ -3,6 +3,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod hostile;
+pub(crate) mod k8s;
 pub(crate) mod lab;
 pub(crate) mod tried;
 

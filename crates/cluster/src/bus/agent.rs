@@ -1,6 +1,6 @@
 //! An agent on the bus.
 
-use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, say, thread};
+use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::agent::{Action, Agent, Event};
 use crate::message::{AgentId, FromCoordinator, Machine, Reply};
 use crate::record::{Outbox, deflated};
@@ -62,7 +62,7 @@ pub fn join(
     now: Now,
     act: impl FnMut(Action) + Send + 'static,
 ) -> Result<AgentBus, BusError> {
-    options.check()?;
+    check_fleet(&options.fleet)?;
     let (inputs, heard) = unbounded_channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
     let life = move || async move {

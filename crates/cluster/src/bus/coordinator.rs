@@ -1,6 +1,6 @@
 //! A coordinator on the bus.
 
-use super::{BusError, KEEP, Now, Options, PLACE, TICK, say, thread};
+use super::{BusError, KEEP, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, Outcome, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
@@ -107,7 +107,7 @@ pub fn coordinate(
     now: Now,
     tell: impl FnMut(Told) + Send + 'static,
 ) -> Result<CoordinatorBus, BusError> {
-    options.check()?;
+    check_fleet(&options.fleet)?;
     let (inputs, heard) = unbounded_channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
     let life = move || async move {

@@ -6,7 +6,7 @@ mod coordinator;
 
 pub use agent::{AgentBus, join};
 use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions};
 pub use coordinator::{Coordinating, CoordinatorBus, Record, Told, coordinate};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ pub type Now = Arc<dyn Fn() -> crate::message::Time + Send + Sync>;
 
 /// The state machines are looked at so often, beside whenever something is heard.
 const TICK: Duration = Duration::from_millis(20);
+/// From one attempt to reach a bus to the next.
+const TRY_EVERY: Duration = Duration::from_millis(500);
 /// What a stream keeps of a run whose coordinator never came back.
 const KEEP: Duration = Duration::from_secs(24 * 3600);
 /// For the bus to say that it has kept something.
@@ -36,6 +38,8 @@ pub struct Options {
     pub ca: Option<PathBuf>,
     /// Agents and coordinators of the same name meet.
     pub fleet: String,
+    /// A bus that can't be reached is tried again for so long.
+    pub within: Duration,
 }
 
 /// Why there is no bus.
@@ -60,6 +64,16 @@ pub enum BusError {
     Fleet(String),
 }
 
+/// # Errors
+/// This can't be the name of a fleet.
+pub fn check_fleet(name: &str) -> Result<(), BusError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(BusError::Fleet(name.to_string())),
+    }
+}
+
 impl Options {
     fn subject(&self, what: &str, agent: &str) -> String {
         format!("ub.{}.{what}.{agent}", self.fleet)
@@ -70,17 +84,22 @@ impl Options {
         format!("UB_{}", self.fleet)
     }
 
-    /// # Errors
-    /// The name of the fleet is none.
-    pub fn check(&self) -> Result<(), BusError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match !self.fleet.is_empty() && self.fleet.len() <= 64 && self.fleet.chars().all(is_plain) {
-            true => Ok(()),
-            false => Err(BusError::Fleet(self.fleet.clone())),
+    /// Whoever is started together with the bus may be there before it.
+    async fn connect(&self, name: String, inbox: &str) -> Result<Client, BusError> {
+        let begun = tokio::time::Instant::now();
+        loop {
+            match self.connect_once(name.clone(), inbox).await {
+                Err(BusError::Connect { source, .. })
+                    if is_absence(source.kind()) && begun.elapsed() + TRY_EVERY < self.within =>
+                {
+                    tokio::time::sleep(TRY_EVERY).await;
+                }
+                other => return other,
+            }
         }
     }
 
-    async fn connect(&self, name: String, inbox: &str) -> Result<Client, BusError> {
+    async fn connect_once(&self, name: String, inbox: &str) -> Result<Client, BusError> {
         let mut options = ConnectOptions::new()
             .name(name)
             .custom_inbox_prefix(inbox)
@@ -98,6 +117,11 @@ impl Options {
             .await
             .map_err(|source| BusError::Connect { url: self.url.clone(), source })
     }
+}
+
+/// A bus that is not there yet. One that lets nobody in will not do so later.
+fn is_absence(kind: ConnectErrorKind) -> bool {
+    matches!(kind, ConnectErrorKind::Dns | ConnectErrorKind::Io | ConnectErrorKind::TimedOut)
 }
 
 /// Runs `life` on a thread of its own, with a runtime of its own, until it ends.

@@ -27,6 +27,7 @@ impl Stand {
             run: "r".into(),
             version: "1".into(),
             agents,
+            gather_for: GATHER_FOR,
             length: 10 * SECOND,
             arguments: Vec::new(),
             files: Vec::new(),

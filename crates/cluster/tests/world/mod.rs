@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{self, Agent};
-use unblink_cluster::coordinator::{self, Coordinator, Outcome, Task, Then};
+use unblink_cluster::coordinator::{self, Coordinator, GATHER_FOR, Outcome, Task, Then};
 use unblink_cluster::message::{Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
 
 const MS: u64 = 1_000_000;
@@ -205,6 +205,7 @@ impl World {
             run: "r".into(),
             version: "1".into(),
             agents: agents as u32,
+            gather_for: GATHER_FOR,
             length,
             arguments: vec!["plan.toml".into()],
             files: Vec::new(),

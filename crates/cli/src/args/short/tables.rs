@@ -340,6 +340,31 @@ const MIRROR: Short = Short {
     ],
 };
 
+const K8S_RENDER: Short = Short {
+    command: "k8s render",
+    arguments: &[URLS],
+    groups: &[
+        (LOAD, &[RATE, ("duration", "How long to measure [default: 30s]"), ARRIVALS]),
+        (
+            "Kubernetes",
+            &[
+                ("agents", "Let this many pods offer the load together"),
+                ("name", "What all objects are called"),
+                ("namespace", "Where they are [default: as kubectl has it]"),
+                ("image", "Image whose entry point is unblink"),
+                ("cpu", "Processors of each agent"),
+                ("memory", "Memory of each agent, and of the coordinator"),
+                ("allow_target", "Agents only put load on this host"),
+                ("secret", "Use the key pairs of these Secrets"),
+                ("env_secret", "Fill ${X} of the plan in from this Secret"),
+                ("claim", "Keep run folders on this claim"),
+                ("bus", "Use this NATS server"),
+            ],
+        ),
+        (RESULT, &[SLO, JSON, ("output", "Write a file for each object into this folder")]),
+    ],
+};
+
 const SIZE: Short = Short {
     command: "size",
     arguments: &[("plan", "A plan (.toml, .yaml, .yml) whose load it is")],
@@ -377,5 +402,7 @@ const SIZE: Short = Short {
     ],
 };
 
-pub(super) const SHORT: [Short; 14] =
-    [RUN, TRY, FILL, SIM, SIZE, COMPARE, KNEE, SIGNOFF, MIRROR, REPORT, MERGE, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+pub(super) const SHORT: [Short; 15] = [
+    RUN, TRY, FILL, SIM, SIZE, COMPARE, KNEE, SIGNOFF, MIRROR, REPORT, MERGE, EXPLAIN, K8S_RENDER, LAB_SERVE,
+    LAB_AUDIT,
+];
