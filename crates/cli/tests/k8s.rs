@@ -247,7 +247,7 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&with(&["--fleet", "a.b"]), &["fleet"]);
     refused(&with(&["--bus-ca", "ca.pem"]), &["--bus-ca is for a bus that is named"]);
     refused(&["http://10.0.0.7/", "-R", "5", "--agents", "5", "--cpu", "256"], &["1280 shares", "1024"]);
-    refused(&with(&["--precision", "5%"]), &["exclude each other"]);
+    refused(&with(&["--cross-check-scrape", "http://10.0.0.7/metrics"]), &["exclude each other"]);
     refused(&with(&["-H", "Authorization: Bearer x"]), &["secret on the command line"]);
     refused(&with(&["--cacert", "ca.pem"]), &["are files of this machine"]);
     refused(&with(&["--allow-target", "a b"]), &["--allow-target"]);
