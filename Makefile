@@ -20,7 +20,7 @@ export PATH := $(PATH):/usr/sbin
 .PHONY: help setup build static image install demo test test-cassandra test-kubernetes lint check-oracle bench lab
 
 help: ## what there is to run (this list)
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-16s %s\n", $$1, $$2 }'
 
 setup: ## check for what building and testing need, and install what is missing where possible
 	@tools/setup build lint test

@@ -153,6 +153,9 @@ def whole(cases):
     document, code = cases.result("whole")
     arrivals, validity = document["arrivals"], document["validity"]["status"]
     say(f"whole: exit {code}, {validity}, {len(document['agents'])} agents: {counts(arrivals)}")
+    # Of the machine, and not of what is tested.
+    for one in (one for one in document["validity"]["findings"] if one["severity"] != "note"):
+        say(f"whole: {one['message']}")
     # The same seed on one machine.
     alone = subprocess.run([cases.unblink, "run", "shop.toml", cases.target, "--json", "-o", "alone", "--no-store"],
                            cwd=cases.folder, check=False, capture_output=True, text=True)

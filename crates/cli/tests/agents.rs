@@ -237,6 +237,17 @@ fn a_bus_may_come_late() {
     assert_eq!(agent.wait().code(), Some(0));
 }
 
+/// Agents are waited for as long as was said, and no longer.
+#[test]
+fn agents_that_do_not_come() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let args = [&target.url(), "-R", "100", "-d", "1s", "--agents-within", "1s"];
+    let said = bus.run(&place, "2", &args).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stderr.contains("0 of 2 agents came within 1 s"), "{said:?}");
+}
+
 /// What an agent's own user has said holds, whatever is signed.
 #[test]
 fn no_plan_widens_an_agents_limits() {
