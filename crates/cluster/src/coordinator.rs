@@ -174,11 +174,8 @@ impl Coordinator {
 
     /// How far all have come: arrivals that fell due, whole answers, and agents that are heard.
     pub fn progress(&self) -> (u64, u64, usize) {
-        let running = self.members.values().filter_map(|member| match &member.stage {
-            Stage::Running(progress) => Some(progress),
-            _ => None,
-        });
-        let (due, ok) = running.fold((0, 0), |(due, ok), progress| (due + progress.due, ok + progress.ok));
+        let all = self.members.values().map(|member| member.progress);
+        let (due, ok) = all.fold((0, 0), |(due, ok), progress| (due + progress.due, ok + progress.ok));
         (due, ok, self.members.values().filter(|member| !member.is_lost).count())
     }
 

@@ -47,6 +47,9 @@ impl Coordinator {
             return;
         }
         (member.number, member.heard_at, member.stage) = (status.number, now, status.stage);
+        if let Stage::Running(progress) = member.stage {
+            member.progress = progress;
+        }
         if member.is_lost {
             out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
             (member.is_lost, member.was_lost) = (false, true);

@@ -1,7 +1,7 @@
 //! What a coordinator knows of one agent.
 
 use super::Part;
-use crate::message::{AgentId, Machine, Stage, Time};
+use crate::message::{AgentId, Machine, Progress, Stage, Time};
 
 #[derive(Debug)]
 pub(super) struct Member {
@@ -12,6 +12,8 @@ pub(super) struct Member {
     pub(super) number: u64,
     pub(super) heard_at: Time,
     pub(super) stage: Stage,
+    /// How far it had come when it last said so.
+    pub(super) progress: Progress,
     /// Nothing is heard of it any more.
     pub(super) is_lost: bool,
     /// It was lost once: its load is no longer part of the run.
@@ -28,6 +30,7 @@ impl Member {
             number: 0,
             heard_at: now,
             stage,
+            progress: Progress::default(),
             is_lost: false,
             was_lost: false,
             has_sent_all: false,

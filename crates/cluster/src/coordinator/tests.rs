@@ -277,6 +277,18 @@ fn who_does_not_come_back_is_waited_for_a_while() {
     assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }
 
+/// Who has ended has come as far as it said last.
+#[test]
+fn what_has_come_stays_when_an_agent_ends() {
+    let mut stand = Stand::running();
+    let far = |due| Stage::Running(Progress { due, ok: due - 1, ..Progress::default() });
+    stand.says("a", far(10));
+    stand.says("b", far(20));
+    assert_eq!(stand.coordinator.progress(), (30, 28, 2));
+    stand.ended("a", None);
+    assert_eq!(stand.coordinator.progress(), (30, 28, 2));
+}
+
 #[test]
 fn a_guard_of_one_stops_all_at_one_instant() {
     let mut stand = Stand::running();
