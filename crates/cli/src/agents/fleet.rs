@@ -4,21 +4,22 @@ use super::causes::by_guard;
 use super::local::Local;
 use super::together::Together;
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{CLUSTER_FILE, RECORD, beside, keys, offered};
+use super::{CLUSTER_FILE, NOTHING_KNOWN, RECORD, beside, keys, offered};
 use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
 use crate::observe::Observer;
-use crate::output;
 use crate::run::guards::Guards;
 use crate::signals::Interruptions;
+use crate::{exit, output};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use unblink_artifact::folder::{RUN_FILE, read_folder};
+use unblink_artifact::document::RunDocument;
+use unblink_artifact::folder::{self, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, Options, coordinate};
 use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
@@ -53,6 +54,7 @@ pub(crate) struct Leading<'a> {
     pub plan: &'a Plan,
     /// Which of the runs of the command line it is, where that asks for several.
     pub part: Option<serde_json::Value>,
+    /// Nothing that they look at keeps the load from beginning: whoever leads has looked.
     pub guards: Guards,
     /// Where the record of all will be; those of the agents go beside it.
     pub folder: &'a Path,
@@ -68,6 +70,26 @@ pub(crate) enum Led {
         from: Vec<PathBuf>,
         told: ToldOf,
     },
+}
+
+impl Led {
+    /// Merges the records into `folder`, which the page and what the coordinator knows join.
+    ///
+    /// # Errors
+    /// There are none: then nothing can be said of the target.
+    pub(crate) fn merged(self, folder: &Path) -> Result<(RunDocument, ToldOf)> {
+        let (from, told) = match self {
+            Led::NotBegun(NotBegun { reasons, .. }) => return Err(exit::NoVerdict(reasons.join("; ")).into()),
+            Led::Run { from, .. } if from.is_empty() => {
+                return Err(exit::NoVerdict(NOTHING_KNOWN.into()).into());
+            }
+            Led::Run { from, told } => (from, told),
+        };
+        let document = folder::merge(&from, folder)?;
+        output::write_page(folder, &document);
+        told.write(folder);
+        Ok((document, told))
+    }
 }
 
 /// What only the coordinator knows of a run.
@@ -182,7 +204,6 @@ impl Fleet {
         let Leading { plan, part, guards, folder, experiment } = leading;
         let records = beside(folder, "agents");
         check_free(&records)?;
-        guards.check()?;
         interruptions.defer("stopping");
         let is_first = self.led == 0;
         self.led += 1;
@@ -314,7 +335,7 @@ impl ToldOf {
 }
 
 /// Somebody's folder is nobody else's.
-pub(super) fn check_free(dir: &Path) -> Result<()> {
+fn check_free(dir: &Path) -> Result<()> {
     if dir.exists() {
         bail!("the folder {dir:?} is in the way: take it away, or name another folder with -o");
     }

@@ -21,21 +21,22 @@ use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::Result;
-pub(crate) use fleet::{Fleet, Leading, Led, check, let_go};
+use fleet::check;
+pub(crate) use fleet::{Fleet, Leading, Led, let_go};
 pub(crate) use keys::{check_bus, unique};
 pub(crate) use local::authorization;
 pub(crate) use offered::files;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
-use unblink_artifact::folder::{self, FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
+use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
 use unblink_cluster::coordinator::NotBegun;
 
 /// What a record consists of: the rest follows from it.
 const RECORD: [&str; 4] = [RUN_FILE, LINES_FILE, HLOG_FILE, FAILURES_FILE];
 /// What only the coordinator knows.
 const CLUSTER_FILE: &str = "cluster.jsonl";
-pub(crate) const NOTHING_KNOWN: &str = "no agent has sent a record: nothing is known of the run";
+const NOTHING_KNOWN: &str = "no agent has sent a record: nothing is known of the run";
 
 /// Refuses what only a run of agents has, in a run without.
 pub(crate) fn check_alone(args: &AgentsArgs) -> Result<()> {
@@ -59,7 +60,7 @@ pub(crate) fn check_alone(args: &AgentsArgs) -> Result<()> {
 }
 
 /// What of a target is for this machine alone.
-pub(crate) fn check_target(args: &AgentsArgs, target: &TargetArgs) -> Result<()> {
+fn check_target(args: &AgentsArgs, target: &TargetArgs) -> Result<()> {
     if target.threads.is_some() {
         refuse!(
             ["threads", "agents"],
@@ -118,23 +119,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 /// The same as a stage of a sign-off, without a word on standard output.
 pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<RunDocument> {
     let (led, _fleet) = led(args, folder, interruptions)?;
-    match led {
-        Led::NotBegun(NotBegun { reasons, .. }) => Err(exit::NoVerdict(reasons.join("; ")).into()),
-        Led::Run { from, .. } if from.is_empty() => Err(exit::NoVerdict(NOTHING_KNOWN.into()).into()),
-        Led::Run { from, told } => {
-            let mut document = folder::merge(&from, folder)?;
-            output::write_page(folder, &document);
-            if !interruptions.wait(Duration::ZERO) {
-                // By the coordinator's user, and no guard of the run.
-                (document.status, document.aborted) = (RunStatus::Interrupted, None);
-            } else if let Some(rule) = told.rule.clone().filter(|_| document.aborted.is_none()) {
-                document.aborted = Some(Aborted { rule, at_ns: document.series.load_to_ns, guard: None });
-            }
-            told.write(folder);
-            history::keep(&args.keep, &[folder.to_path_buf()]);
-            Ok(document)
-        }
+    let (mut document, told) = led.merged(folder)?;
+    if !interruptions.wait(Duration::ZERO) {
+        // By the coordinator's user, and no guard of the run.
+        (document.status, document.aborted) = (RunStatus::Interrupted, None);
+    } else if let Some(rule) = told.rule.filter(|_| document.aborted.is_none()) {
+        document.aborted = Some(Aborted { rule, at_ns: document.series.load_to_ns, guard: None });
     }
+    history::keep(&args.keep, &[folder.to_path_buf()]);
+    Ok(document)
 }
 
 /// What `args` come to, unless agents can't do it.

@@ -2,17 +2,15 @@
 
 use super::side::Ready;
 use super::{Places, places};
-use crate::agents::{self, Fleet, Leading, Led};
+use crate::agents::{self, Fleet, Leading};
 use crate::args::compare::CompareArgs;
 use crate::args::run::RunArgs;
+use crate::run;
 use crate::signals::Interruptions;
-use crate::{exit, output, run};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
-use unblink_artifact::folder;
-use unblink_cluster::coordinator::NotBegun;
 
 /// Which run of a comparison an agent is offered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -28,17 +26,10 @@ pub(super) fn check(args: &CompareArgs, first: &[Ready; 2]) -> Result<()> {
     if args.agents.agents.is_none() {
         return Ok(());
     }
-    agents::check(&args.agents)?;
-    agents::check_target(&args.agents, &args.target)?;
     if first.iter().any(Ready::is_simulated) {
         bail!("--agents is for targets, and simulated servers have none: leave it out");
     }
-    for part in [0, 1].map(|side| Part { side, number: 0 }) {
-        let one = asked(args, part)?;
-        run::check_shared(&one, "agents")?;
-        run::check_shared_values("agents", run::planned(&one)?.values.as_ref())?;
-    }
-    Ok(())
+    [0, 1].into_iter().try_for_each(|side| agents::checked(&asked(args, Part { side, number: 0 })?).map(drop))
 }
 
 /// The run that an agent was offered.
@@ -62,16 +53,9 @@ pub(super) fn lead(
 ) -> Result<RunDocument> {
     let prepared = ready.prepared().context("a simulated server has no agents")?;
     let run::Prepared { job, guards, .. } = prepared;
+    guards.check()?;
     let part = Some(serde_json::to_value(part)?);
     let leading = Leading { plan: job.plan(), part, guards, folder, experiment: None };
-    match fleet.lead(leading, true, interruptions)? {
-        Led::NotBegun(NotBegun { reasons, .. }) => Err(exit::NoVerdict(reasons.join("; ")).into()),
-        Led::Run { from, .. } if from.is_empty() => Err(exit::NoVerdict(agents::NOTHING_KNOWN.into()).into()),
-        Led::Run { from, told } => {
-            let document = folder::merge(&from, folder)?;
-            output::write_page(folder, &document);
-            told.write(folder);
-            Ok(document)
-        }
-    }
+    let (document, _) = fleet.lead(leading, true, interruptions)?.merged(folder)?;
+    Ok(document)
 }

@@ -6,7 +6,7 @@ use crate::args::knee::KneeArgs;
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
 use crate::observe::Observer;
-use crate::run::{self, Prepared};
+use crate::run::Prepared;
 use crate::signals::Interruptions;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -49,11 +49,7 @@ pub(super) fn check(args: &KneeArgs) -> Result<()> {
     if args.agents.agents.is_none() {
         return Ok(());
     }
-    agents::check(&args.agents)?;
-    agents::check_target(&args.agents, &args.target)?;
-    let one = run_args(args, super::start(args)?, args.settle, args.measure)?;
-    run::check_shared(&one, "agents")?;
-    run::check_shared_values("agents", run::planned(&one)?.values.as_ref())
+    agents::checked(&run_args(args, super::start(args)?, args.settle, args.measure)?).map(drop)
 }
 
 /// Nobody offers a load in virtual time.
@@ -83,6 +79,7 @@ pub(super) fn lead(
     interruptions: &Interruptions,
 ) -> Result<Result<RunDocument, (RefusalCode, String)>> {
     let Prepared { job, guards, .. } = prepared;
+    guards.check()?;
     let leading = Leading {
         plan: job.plan(),
         part: Some(serde_json::to_value(part)?),
