@@ -192,6 +192,8 @@ pub struct Agents {
     pub shares: u32,
     /// Machines whose record breaks off, or that never began.
     pub killed: u64,
+    /// So many machines may be lost before the run is worth nothing; one without a record is counted for each of its shares.
+    pub tolerate_lost: u64,
     /// Measured arrivals of which nothing was heard; `None` where no schedule tells how many there were.
     pub lost: Option<u64>,
     /// Those of them that are known to have fallen due.

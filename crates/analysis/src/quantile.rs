@@ -131,6 +131,16 @@ impl Survival {
         })
     }
 
+    /// The `q`-quantile if `lost` samples more had been shorter than all others, and if they had been longer (`None`: it is
+    /// without end).
+    pub fn with_lost(&self, q: f64, lost: u64) -> Option<(u64, Option<u64>)> {
+        let (known, rank) = (self.count as f64, q * (self.count + lost) as f64);
+        let at = |rank: f64| self.quantile((rank / known).clamp(0.0, 1.0));
+        let if_at_once = if rank <= lost as f64 { 0 } else { at(rank - lost as f64)?.value_ns };
+        let if_never = at(rank).filter(|found| rank <= known + 1e-9 && !found.censored);
+        (self.count > 0).then(|| (if_at_once, if_never.map(|found| found.value_ns)))
+    }
+
     /// Every quantile that a table prints; empty without samples.
     pub fn table(&self) -> Vec<(f64, QuantileValue)> {
         QUANTILES.iter().filter_map(|&q| Some((q, self.quantile(q)?))).collect()

@@ -292,6 +292,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         achieved_per_s: 0.0,
         users: None,
         bursts: None,
+        lost: 0,
         achieved_in_load_per_s: 0.0,
     };
     let verdict = |counts| judge::judge_windows(&slo.objective, &windows, counts, 1, &facts).verdict;

@@ -67,6 +67,7 @@ fn header_of(plan: &Plan) -> RunHeader {
             clock_error_ns: None,
             due: plan.scheduled(from, to).map(|n| n.measured),
             due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
+            tolerate_lost: None,
             command: header.command.clone(),
             environment: header.environment.clone(),
         }];
@@ -90,14 +91,25 @@ fn ending_of(plan: &Plan, header: &RunHeader) -> Ending {
 /// The record of a machine, whose run was killed before `until` if that is given.
 fn record(dir: &Path, plan: &Plan, intervals: &[Interval], until: Option<usize>) -> PathBuf {
     let header = header_of(plan);
-    let mut writer = FolderWriter::create(dir, &header).expect("a new folder");
+    let ending = until.is_none().then(|| ending_of(plan, &header));
+    record_as(dir, &header, intervals, ending.as_ref(), until)
+}
+
+fn record_as(
+    dir: &Path,
+    header: &RunHeader,
+    intervals: &[Interval],
+    ending: Option<&Ending>,
+    until: Option<usize>,
+) -> PathBuf {
+    let mut writer = FolderWriter::create(dir, header).expect("a new folder");
     let mut tally = Tally::new(header.clone());
     for interval in intervals.iter().take(until.unwrap_or(usize::MAX)) {
         tally.add(interval);
         writer.interval(interval).expect("written");
     }
-    if until.is_none() {
-        writer.finish(&tally.document(&ending_of(plan, &header))).expect("written");
+    if let Some(ending) = ending {
+        writer.finish(&tally.document(ending)).expect("written");
     }
     dir.to_path_buf()
 }
@@ -233,6 +245,37 @@ fn what_a_killed_machine_did_not_tell_is_lost_until_it_is_found() {
     merge(&[to("without"), parts[1].clone()], &to("healed")).expect("mergeable");
     assert!(bytes(&to("healed")) == bytes(&to("all")));
     assert!(!codes(&all).contains(&"agents_lost"));
+}
+
+/// The machine that was lost is here after all: what it recorded lies where the others said that it would.
+#[test]
+fn a_machine_that_may_be_lost_leaves_ranges() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let tolerant = |first: u32| {
+        let plan = share(first, 3);
+        let mut header = header_of(&plan);
+        header.agents[0].tolerate_lost = Some(1);
+        let to = dir.path().join(format!("share-{first}"));
+        record_as(&to, &header, &simulated(&plan), Some(&ending_of(&plan, &header)), None)
+    };
+    let parts: Vec<PathBuf> = (0..3).map(tolerant).collect();
+    let to = |name: &str| dir.path().join(name);
+    let without = merge(&[parts[0].clone(), parts[2].clone()], &to("without")).expect("mergeable");
+    let all = merge(&parts, &to("all")).expect("mergeable");
+    assert_eq!(without.validity.status, ValidityStatus::Degraded, "{:?}", without.validity.findings);
+    let lost = without.arrivals.lost;
+    assert!(lost > 0 && without.arrivals.scheduled == all.arrivals.scheduled);
+    for (known, whole) in without.response_time.quantiles.iter().zip(&all.response_time.quantiles) {
+        let low = known.if_lost_at_once.expect("a range");
+        let high = known.if_lost_never.unwrap_or(u64::MAX);
+        assert!((low..=high).contains(&whole.value), "{known:?} {whole:?}");
+        // A third of them can be anything: only what lies below may have an end.
+        let share = lost as f64 / all.arrivals.scheduled as f64;
+        assert_eq!(known.if_lost_never.is_some(), known.q <= 1.0 - share, "{known:?}");
+        assert_eq!((whole.if_lost_at_once, whole.if_lost_never), (None, None));
+    }
+    let two = merge(&parts[..1], &to("one of three")).expect("mergeable");
+    assert_eq!(two.validity.status, ValidityStatus::Invalid, "two are missing");
 }
 
 #[test]

@@ -78,7 +78,9 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) if args.agents.agents.is_some() => agents::run(args),
-        Command::Run(args) => agents::check_alone(&args.agents).and_then(|()| run::run(args)),
+        Command::Run(args) => {
+            agents::check_alone(&args.agents, args.share.share.is_some()).and_then(|()| run::run(args))
+        }
         Command::Try(args) => tried::tried(args),
         Command::Fill(args) => fill::fill(args),
         Command::Demo(args) => demo::demo(args),

@@ -131,6 +131,33 @@ fn an_agent_that_dies_is_lost() {
     assert_eq!(stays.wait().code(), Some(0));
 }
 
+/// Who says beforehand that one may be lost gets ranges, and a verdict where they allow one.
+#[test]
+fn an_agent_that_may_be_lost_leaves_a_verdict() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let (dies, stays) = (bus.agent(&place, "dies", &[]), bus.agent(&place, "stays", &[]));
+    let objectives = ["--slo", "p50 < 10s", "--slo", "p99.9 < 10s", "--slo", "max > 1h"];
+    let args = [&target.url(), "-R", "100", "-d", "5s", "--no-preflight", "--tolerate-lost", "1"];
+    let run = bus.run(&place, "2", &[&args[..], &objectives].concat());
+    wait_for(&target, 350);
+    dies.signal(Signal::KILL);
+    let said = run.wait();
+    let merged = said.run();
+    assert_eq!(merged.at("/validity/status"), "degraded", "{}", merged.document["validity"]);
+    let lost = merged.arrivals("lost");
+    assert!((1..200).contains(&lost), "{lost}");
+    let status = |place: usize| merged.at(&format!("/verdict/slos/{place}/status")).clone();
+    // Fewer than half of all are lost. What was answered at once or never decides p99.9, and one that never came the maximum.
+    assert_eq!([status(0), status(1), status(2)], ["pass", "inconclusive", "inconclusive"]);
+    let quantile = |place: usize, end: &str| merged.at(&format!("/response_time/quantiles/{place}/{end}")).clone();
+    assert!(quantile(0, "if_lost_never").is_u64() && quantile(7, "if_lost_never").is_null());
+    assert!(quantile(7, "if_lost_at_once").is_u64());
+    let shown = place.call(&["report", "out"]).stdout;
+    assert!(shown.contains(&format!("whatever became of the {lost} lost arrivals: p50 ")), "{shown}");
+    assert_eq!(stays.wait().code(), Some(0));
+}
+
 /// No load goes on without somebody who leads it.
 #[test]
 fn without_a_coordinator_load_ends() {
@@ -315,6 +342,8 @@ fn what_can_not_be_led_is_refused() {
     run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
     run(&["--bus-within", "1m"]).refused(&["--bus-within is for a run of agents"]);
     run(&["--agents-within", "1m"]).refused(&["--agents"]);
+    run(&["--tolerate-lost", "1"]).refused(&["--tolerate-lost is for a run of agents"]);
+    run(&["--agents", "local:2", "--tolerate-lost", "0"]).refused(&["1..=1024"]);
     place
         .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
         .refused(&["standard input is read once"]);

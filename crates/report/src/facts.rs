@@ -33,7 +33,7 @@ pub(crate) use cross_check::{
     bucket, its_clock, ours as ours_at, source as cross_check_source, watched, watched_unit, watched_value,
 };
 pub(crate) use harm::whose;
-pub(crate) use intervals::{extremes, interval, without_interval};
+pub(crate) use intervals::{extremes, interval, with_lost, without_interval};
 pub(crate) use load_titles::{flight, lateness, phases, rates};
 pub use loads::{load_in_words, process_in_words, rates_in_words};
 pub(crate) use moments::{Moment, moments, rates as rate_moments, timeline};

@@ -57,9 +57,10 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
         }
         None => "what came of their users' requests is not known".to_string(),
     };
+    let is_tolerated = agents.lost.is_some() && missing + agents.killed <= agents.tolerate_lost;
     found(
         FindingCode::AgentsLost,
-        Severity::Invalidates,
+        if is_tolerated { Severity::Degrades } else { Severity::Invalidates },
         format!("{first}{}: {what}.", who.get(first.len()..).unwrap_or_default()),
         "Find the run folders of the machines that are missing and merge them, too; without them, run again.",
         evidence,

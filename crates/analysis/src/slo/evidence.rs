@@ -29,6 +29,8 @@ pub struct Run {
     pub offered_per_s: Option<f64>,
     /// Closed: how many users there are at once.
     pub users: Option<u64>,
+    /// Arrivals of machines that were lost, of which nobody knows what came.
+    pub lost: u64,
     /// `ok` per second up to the last completion.
     pub achieved_per_s: f64,
     /// `ok` per second of the load's own length: the same without the time that the last answers took.

@@ -5,6 +5,7 @@
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
 use super::judgement::{Judgement, Reason, Verdict};
+use super::lost::in_spite_of_lost;
 use super::needed::needed;
 use super::ratio::binomial_share;
 use super::relief::is_missed_without;
@@ -44,6 +45,12 @@ impl Judgement {
 
 /// Over the whole run.
 pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
+    let by_what_is_known = |objective: &Objective| judge_known(objective, population, run);
+    in_spite_of_lost(by_what_is_known(objective), objective, population, run, by_what_is_known)
+}
+
+/// The same by those machines alone that were not lost.
+fn judge_known(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
     let judgement = match objective.figure {
         Figure::Quantile(q) => {
             let survival = Survival::with_open(population.completed, population.censored, population.open);
@@ -126,6 +133,10 @@ pub fn judge_windows(
         _ => (Verdict::Inconclusive, Reason::Windows),
     };
     let is_flattered = verdict == Verdict::Pass && run.moved(objective.figure).may_flatter();
+    if verdict != Verdict::Inconclusive && run.lost > 0 {
+        // In which windows they fell due is not known.
+        return judgement.decided(Verdict::Inconclusive, Reason::Lost);
+    }
     match is_flattered || (verdict != Verdict::Inconclusive && !run.is_accounted) {
         true => judgement.decided(Verdict::Inconclusive, Reason::NotBelievable),
         false => judgement.decided(verdict, reason),

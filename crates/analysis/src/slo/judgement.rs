@@ -47,6 +47,8 @@ pub enum Reason {
     NotThere,
     /// It would be met, and the run was stopped before its planned end.
     Withheld,
+    /// What became of the arrivals of machines that were lost may decide it.
+    Lost,
 }
 
 /// A verdict with its evidence; values in the figure's unit.

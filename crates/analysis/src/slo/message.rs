@@ -53,6 +53,9 @@ impl Judgement {
             Reason::Withheld => {
                 format!("{found} up to the stop; not told, since the run was stopped before its planned end.")
             }
+            Reason::Lost => {
+                format!("{found} of what is known; what became of the lost arrivals may decide it.")
+            }
             Reason::NotThere => "Closed users offer no rate: give a limit such as 500/s.".to_string(),
         }
     }

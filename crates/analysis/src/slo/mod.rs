@@ -12,6 +12,7 @@
 mod evidence;
 pub mod judge;
 mod judgement;
+mod lost;
 mod message;
 mod needed;
 mod outstanding;

@@ -78,6 +78,7 @@ impl World {
             achieved_per_s: rate * 0.999,
             users: None,
             bursts: None,
+            lost: 0,
             achieved_in_load_per_s: rate,
         };
         run(&mut facts);

@@ -27,6 +27,9 @@ pub struct AgentPlan {
     /// The same of all shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_of_all: Option<u64>,
+    /// So many machines may be lost before the run is worth nothing; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerate_lost: Option<u32>,
     /// The command line there, secrets masked.
     pub command: Vec<String>,
     /// The machine.

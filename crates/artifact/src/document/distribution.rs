@@ -61,6 +61,12 @@ pub struct Quantile {
     /// The same if nothing of it had ever been answered; absent beside `if_answered_now`: without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_never: Option<u64>,
+    /// Where machines were lost: the quantile if all of their arrivals of which nothing is known had been answered at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_lost_at_once: Option<u64>,
+    /// The same if nothing of it had ever been answered; absent beside `if_lost_at_once`: without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_lost_never: Option<u64>,
     /// Where arrivals failed: the share of all arrivals, including failed ones, that is answered `ok` within `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_within: Option<f64>,

@@ -37,6 +37,7 @@ impl Tally {
             shares_missing: shares_missing(plans),
             shares: first.of,
             killed,
+            tolerate_lost: plans.iter().filter_map(|plan| plan.tolerate_lost).min().unwrap_or(0).into(),
             lost: lost(&ending.agents),
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
             stopped: stopped(&ending.agents),

@@ -46,6 +46,8 @@ pub(super) struct Measured<'a> {
     pub(super) open: u64,
     /// Those of them that were sent.
     pub(super) open_in_flight: u64,
+    /// Arrivals of machines that were lost, of which nobody knows what came.
+    pub(super) lost: u64,
 }
 
 impl Measured<'_> {
@@ -55,7 +57,11 @@ impl Measured<'_> {
         open: u64,
         in_flight: u64,
     ) -> Measured<'_> {
-        Measured { validity, from, to, open, open_in_flight: open.min(in_flight) }
+        Measured { validity, from, to, open, open_in_flight: open.min(in_flight), lost: 0 }
+    }
+
+    pub(super) fn with_lost(self, lost: u64) -> Self {
+        Measured { lost, ..self }
     }
 }
 
@@ -125,7 +131,7 @@ impl Tally {
         &self,
         history: &History,
         (completed, censored): (&Track<u64>, &Track<u64>),
-        &Measured { validity, from, to, .. }: &Measured<'_>,
+        &Measured { validity, from, to, lost, .. }: &Measured<'_>,
         open_at_end: u64,
     ) -> Distribution {
         let survival = Survival::with_open(completed, censored, open_at_end);
@@ -158,6 +164,9 @@ impl Tally {
                 let extremes = censoring::extremes(completed, censored, quantile.q);
                 quantile.if_answered_now = extremes.map(|e| e.if_answered_now_ns);
                 quantile.if_never = extremes.and_then(|e| e.if_never_ns);
+            }
+            if let Some((at_once, never)) = survival.with_lost(quantile.q, lost).filter(|_| lost > 0) {
+                (quantile.if_lost_at_once, quantile.if_lost_never) = (Some(at_once), never);
             }
         }
         distribution

@@ -38,8 +38,19 @@ const RECORD: [&str; 4] = [RUN_FILE, LINES_FILE, HLOG_FILE, FAILURES_FILE];
 const CLUSTER_FILE: &str = "cluster.jsonl";
 const NOTHING_KNOWN: &str = "no agent has sent a record: nothing is known of the run";
 
-/// Refuses what only a run of agents has, in a run without.
-pub(crate) fn check_alone(args: &AgentsArgs) -> Result<()> {
+/// Refuses what belongs to one run of several machines, in a command that judges many runs together.
+pub(crate) fn check_many(args: &AgentsArgs) -> Result<()> {
+    if args.tolerate_lost.is_some() {
+        refuse!(
+            ["tolerate-lost"],
+            "--tolerate-lost is for unblink run: a run of this command that has lost a machine is not like the others"
+        );
+    }
+    check_alone(args, false)
+}
+
+/// Refuses what only a run of agents has, in a run without. One share by itself is merged with others later (`is_share`).
+pub(crate) fn check_alone(args: &AgentsArgs, is_share: bool) -> Result<()> {
     if args.agents.is_some() {
         return Ok(());
     }
@@ -50,6 +61,7 @@ pub(crate) fn check_alone(args: &AgentsArgs) -> Result<()> {
         ("bus-ca", bus_ca.is_some()),
         ("fleet", fleet.is_some()),
         ("bus-within", bus_within.is_some()),
+        ("tolerate-lost", args.tolerate_lost.is_some() && !is_share),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => {

@@ -23,6 +23,11 @@ pub(crate) struct AgentsArgs {
     #[arg(long, value_name = "TIME", requires = "agents", value_parser = value::duration)]
     pub agents_within: Option<Nanos>,
 
+    /// Where up to COUNT agents are lost, say of each percentile between which values it lies whatever came of their arrivals, instead
+    /// of calling the run invalid
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub tolerate_lost: Option<u32>,
+
     #[command(flatten)]
     pub bus: BusArgs,
 
@@ -64,6 +69,7 @@ impl AgentsArgs {
             ("fleet", fleet.clone()),
             ("bus-within", bus_within.map(time)),
             ("agents-within", self.agents_within.map(time)),
+            ("tolerate-lost", self.tolerate_lost.map(|count| count.to_string())),
             ("nats-server", self.nats_server.as_ref().map(path)),
         ];
         // Two words each: a URL that stands alone is seen to be one.

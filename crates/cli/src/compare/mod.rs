@@ -36,7 +36,7 @@ const BASELINE: &str = "baseline:";
 
 /// Compares and reports. Gives the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
-    agents::check_alone(&args.agents)?;
+    agents::check_many(&args.agents)?;
     match places(args)? {
         Places::Measured(sources) => measured(args, sources),
         Places::Saved(baseline, candidate) => saved(args, baseline, candidate),

@@ -45,7 +45,7 @@ impl Part {
 
 /// What agents can't do of a search.
 pub(super) fn check(args: &KneeArgs) -> Result<()> {
-    agents::check_alone(&args.agents)?;
+    agents::check_many(&args.agents)?;
     if args.agents.agents.is_none() {
         return Ok(());
     }
@@ -57,7 +57,7 @@ pub(super) fn check_simulated(args: &KneeArgs) -> Result<()> {
     if args.agents.agents.is_some() {
         refuse!(["agents"], "--agents is for a target, and a simulated server has none: leave it out");
     }
-    agents::check_alone(&args.agents)
+    agents::check_many(&args.agents)
 }
 
 /// The trial that an agent was offered.

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 23] = [
+pub(super) const NO_FIELDS: [&str; 24] = [
     "agents",
     "agents-stay",
     "agents-within",
@@ -29,6 +29,7 @@ pub(super) const NO_FIELDS: [&str; 23] = [
     "resume",
     "share",
     "start-at",
+    "tolerate-lost",
     "simulate",
     "help",
     "version",

@@ -92,6 +92,7 @@ pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<Agen
         clock_error_ns: None,
         due: plan.scheduled(from, to).map(|scheduled| scheduled.measured),
         due_of_all: plan.scheduled_of_all(from, to).map(|scheduled| scheduled.measured),
+        tolerate_lost: args.agents.tolerate_lost,
         command: header.command.clone(),
         environment: header.environment.clone(),
     }]

@@ -77,6 +77,21 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
         }
     })
 }
+/// Between which values the percentiles lie, whatever became of the arrivals of machines that were lost.
+pub(crate) fn with_lost(doc: &RunDocument) -> Option<String> {
+    let d = &doc.response_time;
+    let ranges = d.quantiles[..shown(d).0].iter().filter_map(|quantile| {
+        let low = quantile.if_lost_at_once?;
+        let range = match quantile.if_lost_never {
+            Some(high) => format::between(low, high),
+            None => format!("> {}", format::duration(low)),
+        };
+        Some(format!("{} {range}", format::quantile_label(quantile.q)))
+    });
+    let ranges: Vec<String> = ranges.collect();
+    let lost = format::plural(doc.arrivals.lost, "lost arrival", "lost arrivals");
+    (!ranges.is_empty()).then(|| format!("whatever became of the {lost}: {}", ranges.join(", ")))
+}
 
 /// Between which values the percentiles lie, whatever became of the censored arrivals.
 pub(crate) fn extremes(d: &Distribution) -> Option<String> {

@@ -80,8 +80,8 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     for reason in facts::without_interval(doc) {
         screen.marked(2, Paint::Dim, "·", &reason);
     }
-    if let Some(extremes) = facts::extremes(response) {
-        screen.marked(2, Paint::Dim, "·", &extremes);
+    for sentence in facts::extremes(response).into_iter().chain(facts::with_lost(doc)) {
+        screen.marked(2, Paint::Dim, "·", &sentence);
     }
     if let Some(within) = facts::answered_within(doc) {
         screen.marked(2, Paint::Dim, "·", &within);

@@ -11,6 +11,7 @@ fn agents() -> Agents {
         shares_missing: 0,
         shares: 4,
         killed: 0,
+        tolerate_lost: 0,
         lost: Some(0),
         due_lost: 0,
         stopped: 0,
@@ -48,6 +49,16 @@ fn machines_without_a_record() {
         "{}",
         closed.message
     );
+    // As many as may be lost, of which it is known how many arrivals they had.
+    let severity = |missing, killed, lost| {
+        let change = |agents: &mut Agents| {
+            (agents.shares_missing, agents.killed, agents.lost, agents.tolerate_lost) = (missing, killed, lost, 2);
+        };
+        found(Code::AgentsLost, change).unwrap().severity
+    };
+    assert_eq!([(1, 1), (2, 0), (0, 2)].map(|(m, k)| severity(m, k, Some(5))), [Severity::Degrades; 3]);
+    assert_eq!([(2, 1), (0, 3)].map(|(m, k)| severity(m, k, Some(5))), [Severity::Invalidates; 2]);
+    assert_eq!(severity(0, 1, None), Severity::Invalidates);
     // A machine by itself is not lost because the others are elsewhere.
     let alone = |agents: &mut Agents| (agents.is_merged, agents.shares_missing) = (false, 3);
     assert_eq!(found(Code::AgentsLost, alone), None);

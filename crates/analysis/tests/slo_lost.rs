@@ -1,0 +1,98 @@
+//! Objectives where machines were lost: a verdict stands only if it does whatever became of their arrivals.
+
+mod slo_support;
+
+use slo_support::{World, uniform};
+use unblink_analysis::slo::judge;
+use unblink_analysis::slo::{Reason, Slo, Verdict, WindowCounts};
+use unblink_core::time::Nanos;
+
+const SECONDS: u64 = 20;
+
+/// The verdict of 20 s in which 1,000/s took 1 to 100 ms, with so many more that were lost.
+fn with_lost(text: &str, lost: u64) -> (Verdict, Reason) {
+    let judged = World::new(SECONDS, uniform).judge_in(text, |run| run.lost = lost);
+    (judged.verdict, judged.reason)
+}
+
+#[test]
+fn what_can_be_turned_by_what_was_lost_is_not_told() {
+    for (text, verdict, few, many) in [
+        // 20,000 are known. 1 % of all may be longer than anything.
+        ("p99 < 150ms", Verdict::Pass, 100, 300),
+        // p12.5 of those that are known is the median of all if 15,000 more were answered at once.
+        ("p50 < 20ms", Verdict::Fail, 100, 15_000),
+        ("mean < 40ms", Verdict::Fail, 100, 15_000),
+        ("errors < 1%", Verdict::Pass, 20, 300),
+        ("achieved >= 90%", Verdict::Pass, 1_000, 5_000),
+        ("achieved >= 2000/s", Verdict::Fail, 10_000, 25_000),
+    ] {
+        assert_eq!(with_lost(text, 0).0, verdict, "{text}");
+        assert_eq!(with_lost(text, few).0, verdict, "{text} with {few}");
+        assert_eq!(with_lost(text, many), (Verdict::Inconclusive, Reason::Lost), "{text} with {many}");
+    }
+    // One that never came is the longest, whatever the others say; one that came at once changes no maximum.
+    assert_eq!(with_lost("max < 1s", 1), (Verdict::Inconclusive, Reason::Lost));
+    assert_eq!(with_lost("mean < 60ms", 1), (Verdict::Inconclusive, Reason::Lost));
+    assert_eq!(with_lost("max < 50ms", 1_000_000).0, Verdict::Fail);
+    assert_eq!(with_lost("achieved >= 900/s", 1_000_000).0, Verdict::Pass);
+}
+
+#[test]
+fn windows_may_each_have_what_was_lost() {
+    let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
+    let windows = slo.windows.expect("windows");
+    let verdict = |good, bad, lost| {
+        let mut run = None;
+        World::new(1, uniform).judge_in("max < 1s", |facts| run = Some(*facts));
+        let run = unblink_analysis::slo::Run { lost, ..run.expect("judged") };
+        let counts = WindowCounts { good, bad, ..WindowCounts::default() };
+        judge::judge_windows(&slo.objective, &windows, counts, 1, &run).verdict
+    };
+    assert_eq!([verdict(10, 0, 0), verdict(5, 5, 0)], [Verdict::Pass, Verdict::Fail]);
+    assert_eq!([verdict(10, 0, 1), verdict(5, 5, 1)], [Verdict::Inconclusive; 2]);
+}
+
+/// The same arrivals with the lost ones among them, at their two extremes: no verdict is the opposite of the one without them.
+#[test]
+fn no_fate_of_the_lost_reverses_a_verdict() {
+    let limits = [1, 5, 20, 49, 50, 51, 90, 98, 99, 100, 101, 150];
+    for lost_per_s in [1, 5, 10, 11, 50, 300] {
+        for (q, limit) in ["p50", "p90", "p99", "mean", "max"].into_iter().flat_map(|q| limits.map(|limit| (q, limit))) {
+            let text = format!("{q} < {limit}ms");
+            let known = World::new(SECONDS, uniform);
+            let told = known.judge_in(&text, |run| run.lost = lost_per_s * SECONDS).verdict;
+            for fate_ms in [0, 3_600_000] {
+                let fate = |second| {
+                    let mut all = uniform(second);
+                    all.extend((0..lost_per_s).map(|_| fate_ms));
+                    all
+                };
+                let truth = World::new(SECONDS, fate).judge_in(&text, |_| ()).verdict;
+                let is_opposite = matches!(
+                    (told, truth),
+                    (Verdict::Pass, Verdict::Fail) | (Verdict::Fail, Verdict::Pass)
+                );
+                assert!(!is_opposite, "{text}: {told:?} of {lost_per_s}/s lost, {truth:?} at {fate_ms} ms");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_of_percentiles_are_exact() {
+    use unblink_analysis::quantile::Survival;
+    let world = World::new(1, uniform);
+    let known = Survival::known(&world.completed);
+    for (q, lost) in [(0.5, 10), (0.5, 999), (0.5, 1_001), (0.99, 9), (0.99, 10), (0.99, 11), (0.999, 1), (0.999, 2)] {
+        let value_among = |fate_ns: u64| {
+            let mut track = world.completed.clone();
+            (0..lost).for_each(|_| track.record(Nanos(fate_ns)));
+            Survival::known(&track).quantile(q).expect("samples").value_ns
+        };
+        let (at_once, never) = known.with_lost(q, lost).expect("samples");
+        assert_eq!(at_once.max(1), value_among(0).max(1), "{q} {lost}");
+        let longest = 3_600_000_000_000;
+        assert_eq!(never, Some(value_among(longest)).filter(|value| *value < longest / 2), "{q} {lost}");
+    }
+}
