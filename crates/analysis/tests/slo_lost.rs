@@ -58,7 +58,9 @@ fn windows_may_each_have_what_was_lost() {
 fn no_fate_of_the_lost_reverses_a_verdict() {
     let limits = [1, 5, 20, 49, 50, 51, 90, 98, 99, 100, 101, 150];
     for lost_per_s in [1, 5, 10, 11, 50, 300] {
-        for (q, limit) in ["p50", "p90", "p99", "mean", "max"].into_iter().flat_map(|q| limits.map(|limit| (q, limit))) {
+        for (q, limit) in
+            ["p50", "p90", "p99", "mean", "max"].into_iter().flat_map(|q| limits.map(|limit| (q, limit)))
+        {
             let text = format!("{q} < {limit}ms");
             let known = World::new(SECONDS, uniform);
             let told = known.judge_in(&text, |run| run.lost = lost_per_s * SECONDS).verdict;
@@ -69,10 +71,8 @@ fn no_fate_of_the_lost_reverses_a_verdict() {
                     all
                 };
                 let truth = World::new(SECONDS, fate).judge_in(&text, |_| ()).verdict;
-                let is_opposite = matches!(
-                    (told, truth),
-                    (Verdict::Pass, Verdict::Fail) | (Verdict::Fail, Verdict::Pass)
-                );
+                let is_opposite =
+                    matches!((told, truth), (Verdict::Pass, Verdict::Fail) | (Verdict::Fail, Verdict::Pass));
                 assert!(!is_opposite, "{text}: {told:?} of {lost_per_s}/s lost, {truth:?} at {fate_ms} ms");
             }
         }
@@ -84,7 +84,9 @@ fn ranges_of_percentiles_are_exact() {
     use unblink_analysis::quantile::Survival;
     let world = World::new(1, uniform);
     let known = Survival::known(&world.completed);
-    for (q, lost) in [(0.5, 10), (0.5, 999), (0.5, 1_001), (0.99, 9), (0.99, 10), (0.99, 11), (0.999, 1), (0.999, 2)] {
+    for (q, lost) in
+        [(0.5, 10), (0.5, 999), (0.5, 1_001), (0.99, 9), (0.99, 10), (0.99, 11), (0.999, 1), (0.999, 2)]
+    {
         let value_among = |fate_ns: u64| {
             let mut track = world.completed.clone();
             (0..lost).for_each(|_| track.record(Nanos(fate_ns)));

@@ -150,7 +150,8 @@ fn an_agent_that_may_be_lost_leaves_a_verdict() {
     let status = |place: usize| merged.at(&format!("/verdict/slos/{place}/status")).clone();
     // Fewer than half of all are lost. What was answered at once or never decides p99.9, and one that never came the maximum.
     assert_eq!([status(0), status(1), status(2)], ["pass", "inconclusive", "inconclusive"]);
-    let quantile = |place: usize, end: &str| merged.at(&format!("/response_time/quantiles/{place}/{end}")).clone();
+    let quantile =
+        |place: usize, end: &str| merged.at(&format!("/response_time/quantiles/{place}/{end}")).clone();
     assert!(quantile(0, "if_lost_never").is_u64() && quantile(7, "if_lost_never").is_null());
     assert!(quantile(7, "if_lost_at_once").is_u64());
     let shown = place.call(&["report", "out"]).stdout;
@@ -289,6 +290,18 @@ fn no_plan_widens_an_agents_limits() {
     };
     refused(&["--allow-target", "shop.test"], "this agent's --allow-target allows shop.test");
     refused(&["--max-rate", "50"], "above");
+    // What was measured on its machine, of which half may be asked for.
+    let other =
+        place.call(&["sim", "--scenario", "healthy", "-d", "1s", "--json", "--no-store"]).run().document;
+    let constants = json!({
+        "schema": "unblink.size-constants/1", "tool": other["tool"], "environment": other["environment"],
+        "constants": [{"name": "ceiling_per_s", "value": 198.0, "source": "measured here", "is_given": true}],
+    });
+    place.file("here.json", constants.to_string());
+    refused(
+        &["--constants", "here.json"],
+        "would offer 100/s at the highest, and carries 99/s by what was measured there",
+    );
     assert!(target.seen().is_empty(), "nothing was sent");
 }
 

@@ -60,6 +60,8 @@ pub struct Task {
     pub run_seed: u64,
     /// A load has at most so many shares.
     pub shares_max: u32,
+    /// Requests per second of the whole load at its highest; 0: not known.
+    pub per_s_max: u64,
     /// The name of the command, and whether agents have taken part in a run of it before: then no others are wanted.
     pub command: String,
     /// See above.
@@ -301,8 +303,29 @@ impl Coordinator {
             );
             return self.fail(now, vec![reason], false);
         }
+        let too_much = self.too_much(first - 1);
+        if !too_much.is_empty() {
+            return self.fail(now, too_much, false);
+        }
         self.phase = Phase::Preparing { until: now + PREPARE_FOR };
         self.say_again_at = now;
+    }
+
+    /// Why some of those whose ceiling was measured can't carry their part of `shares`.
+    fn too_much(&self, shares: u32) -> Vec<String> {
+        let members = self.order.iter().filter_map(|id| self.members.get(id));
+        let reasons = members.filter_map(|member| {
+            let carries = member.machine.carries_per_s?;
+            let asked = member.part_of(self.task.per_s_max, shares, self.task.shares_max);
+            (asked > carries).then(|| {
+                format!(
+                    "{} would offer {asked}/s at the highest, and carries {carries}/s by what was measured there (unblink agent \
+                     --constants): start more agents, or lower the rate",
+                    member.name()
+                )
+            })
+        });
+        reasons.collect()
     }
 
     fn prepare(&mut self, now: Time, until: Time) {

@@ -51,6 +51,9 @@ pub struct Machine {
     pub host: String,
     /// How many shares it takes.
     pub shares: u32,
+    /// Requests per second that it carries with all of its shares, by what was measured there; absent where nobody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries_per_s: Option<u64>,
     /// The command in one of whose runs it took part, if it waits for the next of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

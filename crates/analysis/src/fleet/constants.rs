@@ -183,6 +183,17 @@ impl Constants {
         self.all[of as usize].value
     }
 
+    /// Requests per second of a worker that sends small requests: its ceiling, or what its processor has time for, as far as
+    /// that may be busy.
+    pub fn worker_per_s(&self) -> f64 {
+        self.processor_per_s(self.get(Name::CpuPerRequest))
+    }
+
+    /// The same of requests that take so much processor time.
+    pub(super) fn processor_per_s(&self, cpu_us: f64) -> f64 {
+        self.get(Name::ProcessorShare) * (1e6 / cpu_us).min(self.get(Name::Ceiling))
+    }
+
     /// In the order of the table.
     pub fn all(&self) -> &[Constant] {
         &self.all

@@ -62,8 +62,7 @@ impl<'a> Bounds<'a> {
             load,
             machine,
             constants,
-            worker_per_s: constants.get(Name::ProcessorShare)
-                * (1e6 / cpu_us).min(constants.get(Name::Ceiling)),
+            worker_per_s: constants.processor_per_s(cpu_us),
             network_per_s: network / (8.0 * sent.max(received)),
             ports: constants.get(Name::Ports).floor() * f64::from(load.addresses),
             descriptors: (constants.get(Name::Descriptors) - OTHER_FILES).max(1.0),

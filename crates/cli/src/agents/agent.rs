@@ -8,7 +8,7 @@ use crate::clock::OwnTime;
 use crate::errors::PreflightFailed;
 use crate::folder::Folder;
 use crate::signals::Interruptions;
-use crate::{exit, guard, output, signals};
+use crate::{exit, guard, output, signals, size};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,11 +42,17 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
     }
     guard::only(&args.allow_target)?;
     let interruptions = signals::listen()?;
+    let shares = args.shares.unwrap_or_else(cores);
     let mut machine = Machine {
         protocol: PROTOCOL,
         version: env!("UNBLINK_VERSION").to_string(),
         host: host(),
-        shares: args.shares.unwrap_or_else(cores),
+        shares,
+        carries_per_s: args
+            .constants
+            .as_deref()
+            .map(|path| size::carries_per_s(path, shares.min(cores())))
+            .transpose()?,
         after: None,
     };
     let stopping = Arc::new(Stopping::new(time));

@@ -23,7 +23,7 @@ use unblink_artifact::folder::{self, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, Options, coordinate};
 use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
-use unblink_core::plan::{Plan, SHARES_MAX};
+use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
 
 /// So many agents, here or elsewhere, and what they are to know.
 pub(crate) struct Fleet {
@@ -211,6 +211,7 @@ impl Fleet {
         let load = plan.load_length();
         let task = Task {
             length: load.0 + plan.drain().0,
+            per_s_max: highest_together(&plan.spec().load.open_parts()).ceil() as u64,
             arguments: self.arguments.clone(),
             part,
             files: self.files.clone(),
@@ -276,6 +277,7 @@ impl Fleet {
             files: Vec::new(),
             run_seed: u64::from_str_radix(&run[..16], 16).unwrap_or_default() | 1,
             shares_max: SHARES_MAX,
+            per_s_max: 0,
             command: self.command.clone(),
             is_first: true,
             then: Then::Leave,

@@ -184,6 +184,11 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
+    /// What was measured on this machine: a file that unblink size --calibrate wrote. No run begins that would ask this agent for more
+    /// than it carries
+    #[arg(long, value_name = "FILE", help_heading = "Limits")]
+    pub constants: Option<PathBuf>,
+
     /// Read the files of plans where they are, instead of fetching them: for an agent on the coordinator's own machine, which
     /// leaves when its standard input ends
     #[arg(long, hide = true)]

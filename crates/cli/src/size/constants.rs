@@ -23,6 +23,13 @@ pub(super) fn given(args: &SizeArgs) -> Result<Constants> {
     Ok(constants)
 }
 
+/// Requests per second that so many workers carry, by what was measured and stands in a file.
+pub(crate) fn carries_per_s(path: &Path, workers: u32) -> Result<u64> {
+    let mut constants = Constants::default();
+    measured(&mut constants, &read(path)?).with_context(|| format!("in {path:?}"))?;
+    Ok((constants.worker_per_s() * f64::from(workers)) as u64)
+}
+
 /// Those of the command line.
 pub(super) fn set(constants: &mut Constants, args: &SizeArgs) -> Result<()> {
     args.set.iter().try_for_each(|(name, value)| put(constants, name, *value, "--set"))

@@ -10,6 +10,8 @@ use anyhow::Result;
 use unblink_analysis::fleet::{self, Machine};
 use unblink_artifact::size::{SIZE_SCHEMA, SizeDocument, SizeLoad, SizeMachine};
 
+pub(crate) use constants::carries_per_s;
+
 /// Answers, or measures. Gives the exit code.
 pub(crate) fn size(args: &SizeArgs) -> Result<u8> {
     let mut constants = constants::given(args)?;

@@ -5,7 +5,14 @@ use super::*;
 const NOW: Time = 1_000_000 * SECOND;
 
 fn machine() -> Machine {
-    Machine { protocol: PROTOCOL, version: "1".into(), host: "h".into(), shares: 1, after: None }
+    Machine {
+        protocol: PROTOCOL,
+        version: "1".into(),
+        host: "h".into(),
+        shares: 1,
+        carries_per_s: None,
+        after: None,
+    }
 }
 
 fn offer(agent: &str, made_at: Time, version: &str) -> Event {

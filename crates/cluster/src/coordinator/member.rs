@@ -47,6 +47,14 @@ impl Member {
         }
     }
 
+    /// Its part of a rate, where streams stay whole: the first shares have one more.
+    pub(super) fn part_of(&self, per_s: u64, shares: u32, streams: u32) -> u64 {
+        let (each, more) = (streams / shares.max(1), streams % shares.max(1));
+        let own = self.first..self.first + self.machine.shares;
+        let own: u64 = own.map(|share| u64::from(each + u32::from(share <= more))).sum();
+        (u128::from(per_s) * u128::from(own)).div_ceil(u128::from(streams.max(1))) as u64
+    }
+
     /// It is over, and all of its record has come.
     pub(super) fn is_complete(&self) -> bool {
         match &self.stage {

@@ -13,7 +13,14 @@ struct Stand {
 }
 
 fn machine(version: &str, shares: u32) -> Machine {
-    Machine { protocol: PROTOCOL, version: version.into(), host: "h".into(), shares, after: None }
+    Machine {
+        protocol: PROTOCOL,
+        version: version.into(),
+        host: "h".into(),
+        shares,
+        carries_per_s: None,
+        after: None,
+    }
 }
 
 /// One that has taken part in a run of that command.
@@ -33,6 +40,7 @@ impl Stand {
             files: Vec::new(),
             run_seed: 1,
             shares_max: 8,
+            per_s_max: 0,
             part: None,
             command: "c".into(),
             is_first: true,
@@ -106,6 +114,28 @@ fn shares_are_dealt_in_the_order_in_which_agents_came() {
         })
         .collect();
     assert!(offers.contains(&("b", 1, 3, 5)) && offers.contains(&("a", 4, 5, 5)), "{offers:?}");
+}
+
+/// Streams stay whole: of eight in three shares, the first two have three and the last has two.
+#[test]
+fn nobody_is_asked_for_more_than_was_measured_there() {
+    let reasons = |per_s_max: u64, carries: [Option<u64>; 2]| {
+        let mut stand = Stand::new(2);
+        stand.coordinator.task.per_s_max = per_s_max;
+        for (agent, (shares, carries_per_s)) in ["a", "b"].into_iter().zip([2, 1].into_iter().zip(carries)) {
+            stand.says(agent, Stage::Waiting(Machine { carries_per_s, ..machine("1", shares) }));
+        }
+        match &stand.coordinator.phase {
+            Phase::Failed { why, .. } => why.reasons.clone(),
+            _ => Vec::new(),
+        }
+    };
+    assert_eq!(reasons(8_000, [Some(6_000), Some(2_000)]), Vec::<String>::new());
+    assert_eq!(reasons(8_000, [None, None]), Vec::<String>::new());
+    assert_eq!(reasons(0, [Some(1), Some(1)]), Vec::<String>::new());
+    let one = reasons(8_001, [Some(6_000), None]);
+    assert!(one.len() == 1 && one[0].contains("shares 1–2 would offer 6001/s"), "{one:?}");
+    assert_eq!(reasons(9_000, [Some(6_000), Some(2_000)]).len(), 2);
 }
 
 #[test]

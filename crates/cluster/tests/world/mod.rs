@@ -167,6 +167,7 @@ impl World {
             version: "1".into(),
             host: "h".into(),
             shares: shares as u32,
+            carries_per_s: None,
             after: None,
         };
         let nodes = (0..agents).map(|number| {
@@ -211,6 +212,7 @@ impl World {
             files: Vec::new(),
             run_seed: seed,
             shares_max: 1024,
+            per_s_max: 0,
             part: None,
             command: "c".into(),
             is_first: true,

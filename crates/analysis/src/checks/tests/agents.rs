@@ -52,7 +52,8 @@ fn machines_without_a_record() {
     // As many as may be lost, of which it is known how many arrivals they had.
     let severity = |missing, killed, lost| {
         let change = |agents: &mut Agents| {
-            (agents.shares_missing, agents.killed, agents.lost, agents.tolerate_lost) = (missing, killed, lost, 2);
+            (agents.shares_missing, agents.killed, agents.lost, agents.tolerate_lost) =
+                (missing, killed, lost, 2);
         };
         found(Code::AgentsLost, change).unwrap().severity
     };
