@@ -183,6 +183,22 @@ fn the_bytes_are_the_same_in_any_order() {
 }
 
 /// A machine that covers two seconds at once, since it was late, draws the others along.
+/// A hundred machines, ten at a time, and then the ten that come of it: as nodes would merge that have a part of them each.
+#[test]
+fn two_levels_are_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = |name: &str| dir.path().join(name);
+    let parts = shares(dir.path(), 100);
+    merge(&parts, &to("at once")).expect("mergeable");
+    let nodes = parts.chunks(10).enumerate().map(|(number, ten)| {
+        let node = to(&format!("node {number}"));
+        merge(ten, &node).expect("mergeable");
+        node
+    });
+    merge(&nodes.collect::<Vec<_>>(), &to("by nodes")).expect("mergeable");
+    assert!(bytes(&to("by nodes")) == bytes(&to("at once")));
+}
+
 #[test]
 fn borders_are_where_all_have_one() {
     let dir = tempfile::tempdir().expect("a folder");

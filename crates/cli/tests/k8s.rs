@@ -242,6 +242,7 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&["http://10.0.0.7/", "--agents", "2"], &["-R RATE"]);
     refused(&["http://10.0.0.7/", "-R", "5", "--agents", "local:2"], &["processes of one machine"]);
     refused(&with(&["--nkey", "a.nk"]), &["--secret NAME"]);
+    refused(&with(&["--agents-stay"]), &["never comes"]);
     refused(&with(&["--bus", "nats://nats:4222"]), &["--secret NAME"]);
     refused(&with(&["--bus", "http://nats", "--secret", "a"]), &["nats://HOST:4222"]);
     refused(&with(&["--fleet", "a.b"]), &["fleet"]);

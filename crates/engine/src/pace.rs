@@ -3,7 +3,8 @@
 //! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late). Long waits therefore use a timer with an
 //! absolute deadline, and short ones use the timeout. The last stretch is spun. Each round of the spin polls the
 //! sockets too, so that answers are not kept waiting. The length of that stretch follows from how late wake-ups have
-//! been; [`Pacing`] says how much of it is worth its cost. When answers come in quick succession, sleeping between
+//! been; [`Pacing`] says how much of it is worth its cost. Only its very end goes
+//! by without a look at the sockets. When answers come in quick succession, sleeping between
 //! them costs both sides more than polling does: see [`Linger`].
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
@@ -23,6 +24,9 @@ const TIMER_FROM: Nanos = Nanos::from_millis(5);
 /// A wait ends by so much sooner when it has slept: the worker then takes a turn in which nothing is due. What it needs
 /// for the next one has been forgotten by the processor's caches meanwhile, and costs microseconds to read again.
 const WARM_UP: Nanos = Nanos::from_micros(5);
+/// Sockets are not polled any more when less than this is left: that takes a few hundred nanoseconds, and what falls due meanwhile
+/// would wait for its end.
+const LAST_LOOK: Nanos = Nanos(400);
 /// The most sockets that one wait reports.
 const EVENTS_MAX: usize = 256;
 
@@ -151,7 +155,9 @@ impl Pacer {
                 }
                 now = after;
             } else {
-                self.poll(Patience::None);
+                if ahead >= LAST_LOOK {
+                    self.poll(Patience::None);
+                }
                 now = self.watch.now();
                 self.real_time.note(now, Nanos::ZERO);
             }

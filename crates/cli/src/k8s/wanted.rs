@@ -154,6 +154,12 @@ fn check(args: &RenderArgs) -> Result<u32> {
             "--nkey and --nats-server are files of this machine: pods have their keys from Secrets (--secret NAME), and their bus from --nats-image"
         );
     }
+    if args.run.agents.agents_stay {
+        refuse!(
+            ["agents-stay"],
+            "--agents-stay would let pods of a Job wait for a run that never comes: leave it out, and give each run a Job"
+        );
+    }
     if of_bus.bus.is_some() && args.cluster.secret.is_none() {
         refuse!(
             ["bus", "secret"],

@@ -32,6 +32,9 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return None;
         }
+        if let Some(load) = &mut self.load {
+            load.draw_ahead();
+        }
         if self.more_to_do {
             return Some(Instant(0));
         }

@@ -263,6 +263,11 @@ impl Load for Travelling {
         self.open.advance(now, due);
     }
 
+    #[inline]
+    fn draw_ahead(&mut self) {
+        self.open.draw_ahead();
+    }
+
     fn head(&self, line: usize) -> Option<Arrival> {
         let (arrival, part) = self.first(line, self.may_start())?;
         let slot = self.slots.first_free().filter(|_| part == Part::Starts && !self.is_over);

@@ -34,6 +34,9 @@ pub trait Load {
     fn may_be_due(&self, _now: Instant) -> bool {
         true
     }
+    /// Nothing is due for a moment: what the next arrival will need may be done now. Changes nothing that anybody sees.
+    #[inline]
+    fn draw_ahead(&mut self) {}
     /// The oldest arrival in `line` that is due, may be sent and is not yet taken.
     fn head(&self, line: usize) -> Option<Arrival>;
     /// Takes that one away: it is being sent, or it has ended unsent.

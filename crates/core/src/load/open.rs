@@ -21,6 +21,9 @@ pub struct OpenLoad {
     cursor: Cursor,
     /// The next that falls due.
     due: Option<Arrival>,
+    /// The one behind it, if it was drawn ahead: else it is drawn between the moment in which the one before falls due and
+    /// its send. The cursor is behind this one then.
+    ahead: Option<Arrival>,
     /// By origin, and behind these those of journeys that begin there, if there are journeys: first those of journeys without
     /// connections of their own.
     queues: Vec<Queue>,
@@ -113,7 +116,7 @@ impl OpenLoad {
         let stop = start + schedule.end();
         let drawing = Drawing { number, schedule, start, asked, origins, starts };
         let due = drawing.next(&mut cursor);
-        OpenLoad { drawing, stop, cursor, due, queues }
+        OpenLoad { drawing, stop, cursor, due, ahead: None, queues }
     }
 
     /// When the arrival with `rank` before it in this line should have started. Even arrivals have a place for each rank.
@@ -140,7 +143,16 @@ impl Load for OpenLoad {
             due(arrival);
             let line = self.drawing.line(&arrival);
             self.queues[line].push(arrival, &self.cursor);
-            self.due = self.drawing.next(&mut self.cursor);
+            self.due = self.ahead.take().or_else(|| self.drawing.next(&mut self.cursor));
+        }
+    }
+
+    #[inline]
+    fn draw_ahead(&mut self) {
+        let Some(due) = self.due.as_ref().filter(|_| self.ahead.is_none()) else { return };
+        // A line that only counts its last ones needs to know the place just behind the next.
+        if self.queues[self.drawing.line(due)].holds_next() {
+            self.ahead = self.drawing.next(&mut self.cursor);
         }
     }
 

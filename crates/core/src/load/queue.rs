@@ -41,13 +41,19 @@ impl Queue {
         self.held.front().copied()
     }
 
+    /// The next arrival will be held as such.
+    #[inline]
+    pub(super) fn holds_next(&self) -> bool {
+        self.counted == 0 && self.held.len() < HELD_MAX
+    }
+
     /// The next arrival has fallen due; `behind` is the place just behind it.
     #[inline]
     pub(super) fn push(&mut self, arrival: Arrival, behind: &Cursor) {
-        if self.counted > 0 {
-            self.counted += 1;
-        } else if self.held.len() < HELD_MAX {
+        if self.holds_next() {
             self.held.push_back(arrival);
+        } else if self.counted > 0 {
+            self.counted += 1;
         } else {
             self.cursor.go_to(behind);
             (self.next, self.counted) = (Some(arrival), 1);

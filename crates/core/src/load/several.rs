@@ -53,6 +53,11 @@ impl Load for Open {
         }
     }
 
+    #[inline]
+    fn draw_ahead(&mut self) {
+        self.loads.iter_mut().for_each(Load::draw_ahead);
+    }
+
     #[inline(always)] // most runs have one load, and its head is not copied then
     fn head(&self, origin: usize) -> Option<Arrival> {
         match &self.loads[..] {

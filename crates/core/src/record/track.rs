@@ -1,5 +1,6 @@
 //! One figure's histogram with the exact count, sum and maximum beside it.
 
+use super::bins::{bin_of, start_of};
 use crate::time::{Nanos, SECOND_NS};
 use hdrhistogram::{Counter, Histogram};
 
@@ -78,10 +79,16 @@ impl<C: Counter> Track<C> {
 
     /// Every bin that holds something, ascending: (highest value of the bin in ns, count). The last
     /// bin's value is the exact maximum.
+    ///
+    /// The histogram's own iterator looks at each empty bin from 1 ns on; of requests that take a millisecond or so, nearly all
+    /// are below the first that holds something.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.histogram
-            .iter_recorded()
-            .map(|bin| (bin.value_iterated_to().min(self.max_ns), bin.count_at_value().as_u64()))
+        let is_used = self.count() > 0;
+        let used = bin_of(self.histogram.min_nz())..=bin_of(self.histogram.max());
+        used.filter(move |_| is_used).filter_map(|bin| {
+            let count = self.histogram.count_at(start_of(bin)).as_u64();
+            (count > 0).then(|| ((start_of(bin + 1) - 1).min(self.max_ns), count))
+        })
     }
 
     /// Adds the counts of a track of any counter width.
@@ -102,6 +109,23 @@ impl<C: Counter> Track<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bins_are_those_that_the_histogram_iterates_over() {
+        let mut track = Track::<u64>::default();
+        let own = |track: &Track<u64>| track.bins().collect::<Vec<_>>();
+        assert_eq!(own(&track), []);
+        for ns in [0, 1, 2, 2_047, 2_048, 2_049, 4_097, 123_456, 7_000_000_001, 3_600_000_000_000, u64::MAX] {
+            track.record(Nanos(ns));
+            let recorded = track.histogram.iter_recorded();
+            let theirs = recorded.map(|bin| (bin.value_iterated_to().min(track.max_ns), bin.count_at_value()));
+            assert_eq!(own(&track), theirs.collect::<Vec<_>>(), "up to {ns}");
+        }
+        track.clear();
+        assert_eq!(own(&track), []);
+        track.record(Nanos(900_000));
+        assert_eq!(own(&track), [(900_000, 1)]);
+    }
 
     #[test]
     fn adding_keeps_counts_sum_and_maximum() {
