@@ -93,8 +93,13 @@ fn ranges_of_percentiles_are_exact() {
             Survival::known(&track).quantile(q).expect("samples").value_ns
         };
         let (at_once, never) = known.with_lost(q, lost).expect("samples");
-        assert_eq!(at_once.max(1), value_among(0).max(1), "{q} {lost}");
+        // But for where in its bin a value is told.
+        let is_same = |one: u64, other: u64| world.completed.histogram.equivalent(one.max(1), other.max(1));
+        assert!(is_same(at_once, value_among(0)), "{q} {lost}: {at_once}");
         let longest = 3_600_000_000_000;
-        assert_eq!(never, Some(value_among(longest)).filter(|value| *value < longest / 2), "{q} {lost}");
+        match (never, value_among(longest)) {
+            (None, value) => assert!(value > longest / 2, "{q} {lost}: {value}"),
+            (Some(never), value) => assert!(is_same(never, value), "{q} {lost}: {never} {value}"),
+        }
     }
 }

@@ -161,6 +161,8 @@ fn scrambled(seed: u64) -> RunDocument {
                 needed_ns: Some(r.number()),
                 if_answered_now: high,
                 if_never: low,
+                if_lost_at_once: low,
+                if_lost_never: high,
                 answered_within: Some(f64::NAN),
             };
         }

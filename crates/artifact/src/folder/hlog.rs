@@ -8,15 +8,15 @@
 use super::{FolderError, tracks};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
-use flate2::{Compress, Compression, FlushCompress, Status};
 use std::fmt::Write as _;
 use unblink_core::record::{Interval, RECORDABLE_MAX, SIGNIFICANT_DIGITS};
 
 const MAX_DIVISOR: f64 = 1e6;
 /// Before the length of a deflated histogram: HdrHistogram's sign for the V2 encoding.
-const COOKIE: u32 = 0x1c84_9304;
+const COOKIE: u32 = 0x1c84_9314;
 /// What deflating may add to bytes that can't be made fewer.
 const DEFLATED_MORE: usize = 64;
 

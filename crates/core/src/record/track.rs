@@ -118,7 +118,8 @@ mod tests {
         for ns in [0, 1, 2, 2_047, 2_048, 2_049, 4_097, 123_456, 7_000_000_001, 3_600_000_000_000, u64::MAX] {
             track.record(Nanos(ns));
             let recorded = track.histogram.iter_recorded();
-            let theirs = recorded.map(|bin| (bin.value_iterated_to().min(track.max_ns), bin.count_at_value()));
+            let theirs =
+                recorded.map(|bin| (bin.value_iterated_to().min(track.max_ns), bin.count_at_value()));
             assert_eq!(own(&track), theirs.collect::<Vec<_>>(), "up to {ns}");
         }
         track.clear();
