@@ -15,7 +15,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("metrics", &[]),
     ("artifact", &["core", "analysis"]),
     ("engine", &["core", "wire", "workload"]),
-    ("drivers", &["core"]),
     ("report", &["artifact"]),
     ("store", &["artifact"]),
     ("cluster", &["core", "artifact"]),
@@ -23,7 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "core", "wire", "workload", "analysis", "artifact", "engine", "drivers", "report", "store",
+            "core", "wire", "workload", "analysis", "artifact", "engine", "report", "store",
             "cluster", "lab", "trace", "metrics",
         ],
     ),

@@ -304,6 +304,8 @@ pub struct Evidence<'a> {
     pub timeout: Nanos,
     /// Connections to each origin.
     pub pool: Pool,
+    /// Requests that a connection carries at once, as asked for.
+    pub places: u64,
     /// The names of the origins.
     pub origins: &'a [String],
     /// The addresses of the target, as far as they are known.

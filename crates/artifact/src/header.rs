@@ -195,6 +195,17 @@ impl ConnectionPlan {
             resolve_every_ns: None,
         }
     }
+
+    /// Requests at once on a connection, as asked for.
+    pub(crate) fn places(&self) -> u64 {
+        let ConnectionPlan { streams, web_socket, redis, postgres, cql, .. } = self;
+        let places = streams
+            .or(web_socket.as_ref().map(|plan| plan.depth))
+            .or(redis.as_ref().map(|plan| plan.depth))
+            .or(postgres.as_ref().map(|plan| plan.depth))
+            .or(cql.as_ref().map(|plan| plan.streams));
+        u64::from(places.unwrap_or(1).max(1))
+    }
 }
 
 impl RunHeader {

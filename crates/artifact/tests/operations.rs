@@ -96,7 +96,7 @@ fn an_objective_on_what_is_not_known_stays_open() {
 }
 
 #[test]
-fn operations_have_four_histograms() {
+fn operations_have_histograms_of_their_own() {
     let interval = &run(3, SECONDS, 0)[1];
     let counts = Series::BY_OPERATION.map(|series| {
         interval.bank.operations.iter().map(|operation| operation.sums(series).count).sum::<u64>()

@@ -60,7 +60,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
             text::of(answered, due),
             subject.origin.map_or(String::new(), |name| format!(" for {name}"))
         ),
-        narrowest.remedy(best_per_s, suggested, grows(case)),
+        narrowest.remedy(best_per_s, suggested, grows(case), case.evidence.places),
         numbers,
     )
 }
@@ -211,7 +211,7 @@ fn working_on(service: &Track<u64>, best_per_s: f64) -> f64 {
 
 /// This many connections keep the target busy without queueing in it, where it was given far more of them.
 fn suggested_connections(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -> Option<u64> {
-    (grows(case) && has_enough(last, working) && is_alike(&subject.service))
+    (grows(case) && case.evidence.places == 1 && has_enough(last, working) && is_alike(&subject.service))
         .then(|| (CONNECTIONS_SUGGESTED * working).ceil() as u64)
 }
 
@@ -249,7 +249,7 @@ impl Narrowest {
         }
     }
 
-    fn remedy(&self, best_per_s: f64, suggested: Option<u64>, grows: bool) -> String {
+    fn remedy(&self, best_per_s: f64, suggested: Option<u64>, grows: bool, places: u64) -> String {
         let best = text::count(best_per_s.round() as u64);
         match (self, suggested) {
             (Narrowest::Target, _) if best_per_s < 0.5 => {
@@ -272,10 +272,16 @@ impl Narrowest {
                 "Try a fixed number of connections (-c 64, -c 256): so many requests at once may themselves slow the \
                  target, which answered {best}/s at best. If it carries no more with them, allow more (-c auto:N)."
             ),
-            (Narrowest::Pool, _) => format!(
-                "Allow more connections (-c): each carries one request at a time, and these carried {best}/s at \
-                 best. The target may well carry more."
-            ),
+            (Narrowest::Pool, _) => {
+                let each = match places {
+                    1 => "one request at a time".to_string(),
+                    _ => format!("at most {} requests at a time", text::count(places)),
+                };
+                format!(
+                    "Allow more connections (-c): each carries {each}, and these carried {best}/s at best. The target \
+                     may well carry more."
+                )
+            }
             (Narrowest::Generator, _) => format!(
                 "Give the generator more processors (-t) or machines of its own: it could not open connections \
                  and send as fast as arrivals fell due. At best {best}/s were answered."

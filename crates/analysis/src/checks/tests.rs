@@ -83,6 +83,7 @@ impl World {
                 load_to: Nanos::from_secs(SECONDS),
                 timeout: Nanos::from_secs(5),
                 pool: Pool::Auto { max: 1_000 },
+                places: 1,
                 origins: &[],
                 addresses: &[],
                 busy_share: 0.1,

@@ -43,7 +43,8 @@ pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
         Pool::Auto { max } => (max, false),
         Pool::Fixed { n } => (n, true),
     };
-    if users <= n {
+    let places = case.evidence.places;
+    if users <= n.saturating_mul(places) {
         return None;
     }
     let (has, remedy) = match is_asked_for {
@@ -61,9 +62,17 @@ pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
         format!(
             "{} users {has} {}: the target never sees more of them at once, and the others wait in the client.",
             text::count(users),
-            connections(case)
+            match places {
+                1 => connections(case),
+                _ => format!("{} with at most {} requests at once on each", connections(case), text::count(places)),
+            }
         ),
         remedy,
-        vec![("users", users as f64), ("connections", n as f64), ("waited_share", waited_share(case))],
+        vec![
+            ("users", users as f64),
+            ("connections", n as f64),
+            ("places", places as f64),
+            ("waited_share", waited_share(case)),
+        ],
     )
 }

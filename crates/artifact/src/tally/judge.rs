@@ -143,6 +143,7 @@ impl Tally {
                 ConnectionMode::Auto => Pool::Auto { max: limit },
                 ConnectionMode::Fixed => Pool::Fixed { n: limit },
             },
+            places: self.header.connections().places(),
             origins: &origins,
             addresses: &addresses,
             busy_share: share(own.busy, own.total),

@@ -220,7 +220,7 @@ pub enum PlanError {
     WarmupWithoutRate,
     /// More shares than a load has streams.
     #[error(
-        "a load in {0} shares is more than the highest possible, {SHARES_MAX}: Poisson arrivals are so many streams"
+        "a load in {0} shares is more than the highest possible, {SHARES_MAX}, since Poisson arrivals are so many streams: use fewer threads or agents"
     )]
     TooManyShares(u32),
     /// A share beyond the last.

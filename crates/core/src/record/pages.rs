@@ -23,10 +23,10 @@ pub(super) struct Pages<C> {
 }
 
 impl<C: Counter> Pages<C> {
-    /// Enough for so many histograms to be full, but no more than 4,096 for each byte of a count: 16 MiB of 32-bit
-    /// counts, in each bank that a worker fills within a second, and 64 MiB of 64-bit ones, for a run of any length.
+    /// Enough for so many histograms to be full, but no more than have a number: 64 MiB of 32-bit counts, in each bank that a
+    /// worker fills within a second, and 128 MiB of 64-bit ones, for a run of any length, if all of them are written to.
     pub(super) fn of(histograms: usize) -> Pages<C> {
-        Pages::at_most(histograms, 4_096 * size_of::<C>())
+        Pages::at_most(histograms, usize::from(NONE))
     }
 
     /// The same with another bound.
@@ -152,6 +152,23 @@ mod tests {
         assert_eq!((paged.sum_ns, paged.max_ns), (track.sum_ns, track.max_ns));
         pages.clear();
         assert!(pages.cells.iter().all(|n| *n == 0));
+    }
+
+    /// Response and service times of 200 requests over fifteen doublings, as in a stall, and the ages of those who wait.
+    #[test]
+    fn two_hundred_requests_in_a_stall_have_a_page_for_each_value() {
+        let requests = 200;
+        let mut pages = Pages::<u32>::of(requests * crate::record::Series::BY_OPERATION.len());
+        let mut each = vec![[Paged::default(), Paged::default(), Paged::default()]; requests];
+        for durations in &mut each {
+            for doubling in 17..32 {
+                for quarter in 0..4 {
+                    let ns = (4 + quarter) << (doubling - 2);
+                    assert!(durations.iter_mut().all(|paged| paged.record(&mut pages, ns)), "{ns}");
+                }
+            }
+        }
+        assert_eq!(pages.taken, requests * 3 * 15 * 4);
     }
 
     #[test]

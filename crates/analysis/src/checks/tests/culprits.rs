@@ -133,6 +133,12 @@ fn a_flooded_target_is_named_with_a_number_of_connections() {
     let just_below = flooded((CONNECTIONS_ENOUGH * 5.0) as u64 - 1, auto);
     blames(&just_below, "The generator", 1.0);
     assert_eq!(number(&just_below, "connections_suggested"), None);
+    let shared = overflowing(5_000, |counters, evidence| {
+        counters.lag.connecting_ns = N * 1_000_000;
+        (evidence.busy_share_max, evidence.pool, evidence.places) = (1.0, auto, 100);
+    });
+    assert_eq!(number(&shared, "connections_suggested"), None, "a connection carries many");
+    assert!(!shared.remedy.contains("for each request"), "{}", shared.remedy);
     let fixed = flooded(5_000, Pool::Fixed { n: 5_000 });
     assert_eq!(number(&fixed, "connections_suggested"), None, "their number was asked for");
 }

@@ -46,3 +46,15 @@ fn users_without_a_connection_each() {
     assert_eq!(with(1_001, fixed, N), Some(Severity::Note), "as asked for");
     assert_eq!(with(1_000, fixed, 0), None);
 }
+
+#[test]
+fn users_share_connections_with_places() {
+    let with = |users| {
+        let mut world = population(users, Some(users));
+        (world.evidence.pool, world.evidence.places) = (Pool::Fixed { n: 4 }, 100);
+        world.finding(Code::UsersOutnumberConnections)
+    };
+    assert_eq!(with(400), None);
+    let message = with(401).unwrap().message;
+    assert!(message.starts_with("401 users have 4 connections with at most 100 requests at once on each:"), "{message}");
+}
