@@ -22,8 +22,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "core", "wire", "workload", "analysis", "artifact", "engine", "report", "store",
-            "cluster", "lab", "trace", "metrics",
+            "core", "wire", "workload", "analysis", "artifact", "engine", "report", "store", "cluster",
+            "lab", "trace", "metrics",
         ],
     ),
     ("xtask", &["core", "analysis"]),

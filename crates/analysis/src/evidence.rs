@@ -284,6 +284,8 @@ pub struct Evidence<'a> {
     pub scheduled: u64,
     /// The same of each part of them that is counted by itself; those of which the schedule tells.
     pub accounts: &'a [PartAccount<'a>],
+    /// The names of its requests.
+    pub operations: &'a [&'a str],
     /// Its journeys.
     pub journeys: &'a [JourneyEnds<'a>],
     /// Measured arrivals that have no ending because the run has none.

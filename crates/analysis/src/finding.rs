@@ -98,6 +98,8 @@ codes! {
     FailuresShapePercentile = "failures_shape_percentile";
     /// Journeys failed, timed out, or waited in vain for what a step asks for.
     JourneysFailed = "journeys_failed";
+    /// One request of several fails far more often than the others.
+    RequestsFailed = "requests_failed";
     /// Retries added much to the load, and arrivals failed all the same.
     RetriesAmplified = "retries_amplified";
     /// The service counted other numbers of our requests or errors than were counted here.

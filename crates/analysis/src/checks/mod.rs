@@ -90,6 +90,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         asked_to_wait::asked_to_wait,
         full::full,
         operations::spilled,
+        operations::failed,
         journeys::failed,
         retries::amplified,
         scope::part_borders,

@@ -3,8 +3,12 @@
 use super::{Case, found, share};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
+use crate::thresholds::FAILED_SHARE_DEGRADES;
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{OperationRecord, Series};
+use unblink_core::record::{OperationRecord, Outcomes, Series};
+
+/// A request that fails so many times as often as all together is told apart from them.
+const FAILS_MORE_OFTEN: f64 = 1.5;
 
 /// Rows that are had once were all taken, and arrivals that found none were not sent.
 pub(super) fn rows_ran_out(case: &Case<'_>) -> Option<Finding> {
@@ -44,6 +48,35 @@ pub(super) fn script_failed(case: &Case<'_>) -> Option<Finding> {
         ),
         "Mend the script: its first error stands in the output of the run.",
         vec![("script_failed", failed as f64), ("share", of_all)],
+    )
+}
+
+/// A request that is seldom sent may fail always, and all requests together hardly show it.
+pub(super) fn failed(case: &Case<'_>) -> Option<Finding> {
+    let measured = case.measured();
+    let share_of = |of: &Outcomes| share(of.failed_total() + of.timed_out, of.ended());
+    let all = case.evidence.operations.iter().zip(case.evidence.totals.operations.iter());
+    let each = all.map(|(name, record)| (name, &record.outcomes, share_of(&record.outcomes)));
+    let (name, worst, failed_share) = each.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    // Where it fails no more often than the others do, it is not the request.
+    if failed_share <= FAILED_SHARE_DEGRADES || failed_share < FAILS_MORE_OFTEN * share_of(measured) {
+        return None;
+    }
+    let failed = worst.failed_total() + worst.timed_out;
+    found(
+        FindingCode::RequestsFailed,
+        Severity::Degrades,
+        format!(
+            "{} requests {name:?} failed or timed out, {}, and {} of all requests.",
+            text::of(failed, worst.ended()),
+            text::percent(failed_share),
+            text::percent(share_of(measured))
+        ),
+        format!(
+            "See its failures by kind. If such answers are fine, say so (expect); say how many may fail: \
+             --slo '{name}: errors < 1%'."
+        ),
+        vec![("failed", failed as f64), ("ended", worst.ended() as f64), ("share", failed_share)],
     )
 }
 

@@ -73,6 +73,7 @@ impl World {
                 not_steady: None,
                 scheduled: N,
                 accounts: &[],
+                operations: &[],
                 journeys: &[],
                 without_ending: 0,
                 sent_in_load: N,

@@ -64,7 +64,11 @@ pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
             text::count(users),
             match places {
                 1 => connections(case),
-                _ => format!("{} with at most {} requests at once on each", connections(case), text::count(places)),
+                _ => format!(
+                    "{} with at most {} requests at once on each",
+                    connections(case),
+                    text::count(places)
+                ),
             }
         ),
         remedy,

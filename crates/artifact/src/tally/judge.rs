@@ -82,6 +82,7 @@ impl Tally {
         });
         let addresses: Vec<Address<'_>> = addresses.collect();
         let agents = self.agents_judged(ending);
+        let operations: Vec<&str> = self.header.operations.iter().map(|plan| plan.name.as_str()).collect();
         validity::assess(&Evidence {
             model: match self.header.model() {
                 LoadModel::Open => Model::Open,
@@ -129,6 +130,7 @@ impl Tally {
             not_steady: self.not_steady(),
             scheduled: account.arrivals.scheduled,
             accounts: &accounts,
+            operations: &operations,
             journeys: &self.journey_ends(),
             without_ending: account.without_ending,
             sent_in_load: measured.sent_in_load

@@ -24,6 +24,37 @@ fn a_finding_says_so_when_pages_run_out() {
 }
 
 #[test]
+fn a_request_that_fails_is_named_though_it_is_seldom_sent() {
+    const NAMES: &[&str] = &["search", "order"];
+    let with = |failed: u64, others: u64| {
+        World::with(|w| {
+            w.evidence.operations = NAMES;
+            w.bank.operations = Operations::new(2);
+            let mut outcomes = |place: usize, all: u64, failed: u64| {
+                let of = &mut w.bank.operations.get_mut(place).expect("there are two").outcomes;
+                (of.due, of.ok, of.failed[FailureKind::RESET.index()]) = (all, all - failed, failed);
+            };
+            outcomes(0, N - 30, others);
+            outcomes(1, 30, failed);
+            let measured = w.measured();
+            (measured.ok, measured.failed[FailureKind::RESET.index()]) =
+                (N - failed - others, failed + others);
+        })
+        .finding(Code::RequestsFailed)
+    };
+    assert_eq!(with(0, 0), None);
+    assert_eq!(with(1, 0), None, "one of thirty");
+    let found = with(30, 0).expect("all of them");
+    assert!(
+        found.message.starts_with("30 of 30 requests \"order\" failed or timed out, 100"),
+        "{}",
+        found.message
+    );
+    assert_eq!(found.severity, Severity::Degrades);
+    assert_eq!(with(30, N - 30), None, "all fail");
+}
+
+#[test]
 fn a_script_that_fails_is_no_fault_of_the_target() {
     assert_eq!(World::healthy().severity(Code::ScriptFailed), None);
     let world = World::with(|w| w.measured().failed[FailureKind::SCRIPT_FAILED.index()] = 7);

@@ -56,5 +56,8 @@ fn users_share_connections_with_places() {
     };
     assert_eq!(with(400), None);
     let message = with(401).unwrap().message;
-    assert!(message.starts_with("401 users have 4 connections with at most 100 requests at once on each:"), "{message}");
+    assert!(
+        message.starts_with("401 users have 4 connections with at most 100 requests at once on each:"),
+        "{message}"
+    );
 }
