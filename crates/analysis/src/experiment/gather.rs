@@ -199,6 +199,9 @@ impl Gather {
             not_steady: None,
             scheduled: ended.scheduled,
             accounts: &[],
+            // No sentence about requests or connections is shown of a trial.
+            operations: &[],
+            places: 1,
             journeys: &[],
             without_ending: open,
             sent_in_load: totals.counters.measured.sent_in_load,
