@@ -20,7 +20,7 @@ for program in $needed; do
     }
 done
 port=${PORT:-18100}
-pairs=${PAIRS:-9}
+pairs=${PAIRS:-15}
 
 folder=$(mktemp -d)
 server=
@@ -46,10 +46,6 @@ unblink_cpu() {
     rm -rf "$folder/run"
     cpu "$bin" run "$@" --closed $((c * m)) -n "$requests" -c "$c" --streams "$m" -t 1 -q --json --pacing frugal --no-preflight \
         -o "$folder/run"
-}
-
-median() {
-    sort -n | awk '{ v[NR] = $1 } END { printf "%.3f (%.3f to %.3f)", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
 }
 
 # The median of the numbers that come in, with the quarter below and above which the rest lies.
@@ -87,7 +83,7 @@ measure_pairs() {
         echo "$a $b" >>"$folder/pairs"
         i=$((i + 1))
     done
-    us() { awk -v n="$requests" -v f="$1" '{ print $f / n * 1e6 }' "$folder/pairs" | median; }
-    ratio=$(awk '{ print $1 / $2 }' "$folder/pairs" | median)
+    us() { awk -v n="$requests" -v f="$1" '{ print $f / n * 1e6 }' "$folder/pairs" | quartiles; }
+    ratio=$(awk '{ print $1 / $2 }' "$folder/pairs" | quartiles)
     echo "$c connections x $m streams, $requests requests, $pairs pairs: unblink $(us 1) us, $tool $(us 2) us, ratio $ratio"
 }
