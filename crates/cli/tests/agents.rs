@@ -137,7 +137,7 @@ fn an_agent_that_may_be_lost_leaves_a_verdict() {
     let (target, place) = (healthy(), Place::new());
     let bus = Bus::start(&place);
     let (dies, stays) = (bus.agent(&place, "dies", &[]), bus.agent(&place, "stays", &[]));
-    let objectives = ["--slo", "p50 < 10s", "--slo", "p99.9 < 10s", "--slo", "max > 1h"];
+    let objectives = ["--slo", "p50 < 10s", "--slo", "p99.9 < 10s", "--slo", "max < 1h"];
     let args = [&target.url(), "-R", "100", "-d", "5s", "--no-preflight", "--tolerate-lost", "1"];
     let run = bus.run(&place, "2", &[&args[..], &objectives].concat());
     wait_for(&target, 350);
