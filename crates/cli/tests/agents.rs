@@ -298,10 +298,14 @@ fn no_plan_widens_an_agents_limits() {
         "constants": [{"name": "ceiling_per_s", "value": 198.0, "source": "measured here", "is_given": true}],
     });
     place.file("here.json", constants.to_string());
-    refused(
-        &["--constants", "here.json"],
-        "would offer 100/s at the highest, and carries 99/s by what was measured there",
-    );
+    let agent = bus.agent(&place, "own", &["--constants", "here.json"]);
+    let said = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "1s"]).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let reason = "would offer 100/s at the highest, and carries 99/s by what was measured there";
+    assert!(said.stderr.contains(reason), "{}", said.stderr);
+    // It was asked for nothing, and is there for another run.
+    agent.signal(Signal::TERM);
+    agent.wait();
     assert!(target.seen().is_empty(), "nothing was sent");
 }
 

@@ -4,7 +4,7 @@ use super::causes::by_guard;
 use super::led::Led;
 use super::{RECORD, beside};
 use crate::args::Exports;
-use crate::args::agents::AgentArgs;
+use crate::args::agents::{AgentArgs, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
 use crate::signals::Interruptions;
@@ -95,7 +95,8 @@ fn taken(
             start_at: None,
             run_seed: Some(offer.run_seed),
         },
-        agents: Default::default(),
+        // What is judged of all machines stands in the record of each.
+        agents: AgentsArgs { tolerate_lost: asked.agents.tolerate_lost, ..AgentsArgs::default() },
         exports: Exports::default(),
         quiet: true,
         ..asked
