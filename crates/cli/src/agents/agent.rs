@@ -8,7 +8,7 @@ use crate::clock::OwnTime;
 use crate::errors::PreflightFailed;
 use crate::folder::Folder;
 use crate::signals::Interruptions;
-use crate::{exit, guard, output, signals, size};
+use crate::{exit, guard, output, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,9 @@ use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
+
+/// Requests per second that so many workers carry, by the constants in a file.
+type CarriesPerS = fn(&Path, u32) -> Result<u64>;
 
 /// What came of taking part.
 struct Part {
@@ -33,7 +36,7 @@ impl Part {
 }
 
 /// Waits for a run, and for those that follow it. Gives the exit code.
-pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
+pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS) -> Result<u8> {
     let time = OwnTime::start();
     let options = keys::options(&args.bus)?;
     // Known before anybody counts on it.
@@ -48,11 +51,10 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf) -> Result<u8> {
         version: env!("UNBLINK_VERSION").to_string(),
         host: host(),
         shares,
-        carries_per_s: args
-            .constants
-            .as_deref()
-            .map(|path| size::carries_per_s(path, shares.min(cores())))
-            .transpose()?,
+        carries_per_s: match &args.constants {
+            Some(path) => Some(carries_per_s(path, shares.min(cores()))?),
+            None => None,
+        },
         after: None,
     };
     let stopping = Arc::new(Stopping::new(time));

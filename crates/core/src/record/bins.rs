@@ -1,6 +1,9 @@
 //! Numbers for the bins of [`histogram`](super::histogram).
 
-use super::track::RECORDABLE_MAX;
+use crate::time::{Nanos, SECOND_NS};
+
+/// Longest duration that a histogram tells apart: one hour. What is longer is censored at it.
+pub const RECORDABLE_MAX: Nanos = Nanos(3600 * SECOND_NS);
 
 /// Bins from one power of two to the next; below twice that many ns each value has its own. As a histogram of three
 /// significant digits has them (tested).

@@ -1,8 +1,8 @@
 //! Counts by duration on the way of every request: the bins of [`histogram`](super::histogram), without what a
 //! histogram keeps up to date at each count.
 
-use super::bins::{BINS, bin_of, start_of};
-use super::track::{RECORDABLE_MAX, Track};
+use super::bins::{BINS, RECORDABLE_MAX, bin_of, start_of};
+use super::track::Track;
 use crate::time::Nanos;
 use hdrhistogram::Counter;
 

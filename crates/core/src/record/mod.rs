@@ -42,6 +42,7 @@ mod track;
 pub use ages::Ages;
 pub use answer::{Answer, Then};
 pub use bank::Bank;
+pub use bins::RECORDABLE_MAX;
 pub use by_address::AddressRecord;
 pub use counted::Counted;
 pub use counters::{
@@ -62,4 +63,4 @@ pub use series::Series;
 pub use slowest::{SLOWEST_KEPT, SlowArrival, Slowest};
 pub use steps::StepCounts;
 pub use timeline::{CELL_WIDTH, CELLS_MAX, Cell, Timeline};
-pub use track::{RECORDABLE_MAX, SIGNIFICANT_DIGITS, Track, histogram};
+pub use track::{SIGNIFICANT_DIGITS, Track, histogram};

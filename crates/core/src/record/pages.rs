@@ -3,8 +3,7 @@
 //! One with every bin takes 132 KiB, which hundreds of requests with four histograms each can't have. What one of them
 //! sees within a second lies within a few powers of two.
 
-use super::bins::{BINS, bin_of, start_of};
-use super::track::RECORDABLE_MAX;
+use super::bins::{BINS, RECORDABLE_MAX, bin_of, start_of};
 use hdrhistogram::Counter;
 
 /// Bins of a page: a quarter of those between a duration and its double.

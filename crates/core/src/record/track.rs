@@ -1,11 +1,8 @@
 //! One figure's histogram with the exact count, sum and maximum beside it.
 
-use super::bins::{bin_of, start_of};
-use crate::time::{Nanos, SECOND_NS};
+use super::bins::{RECORDABLE_MAX, bin_of, start_of};
+use crate::time::Nanos;
 use hdrhistogram::{Counter, Histogram};
-
-/// Longest duration that a histogram tells apart: one hour. What is longer is censored at it.
-pub const RECORDABLE_MAX: Nanos = Nanos(3600 * SECOND_NS);
 
 /// Significant decimal digits of every histogram: a value is off by 0.1 % at the most.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
