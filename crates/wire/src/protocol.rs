@@ -120,8 +120,8 @@ pub trait Protocol: Sized {
     /// What the codes of answers are called.
     const CODES: Codes = Codes::Statuses;
 
-    /// The code of an answer by which the target says that the time has passed for which it was told that the answer would be
-    /// waited for. Only where requests tell ([`Filler::left_ns`]).
+    /// The code by which a target reports that the deadline sent with the request has passed. Only where requests have one
+    /// ([`Filler::left_ns`]).
     const DEADLINE: Option<u16> = None;
 
     /// The violation by which the target says that it takes no more connections, where it can say so: a number into

@@ -48,7 +48,7 @@ pub(crate) const FUNCTIONS: [(&str, &str); 6] = [
     ("ycsb_inserted", "ycsb_inserted(n)"),
 ];
 
-/// Of the keys that are hashed to, at least one in so many is there at the start.
+/// At least one in this many of the hashed keys exists at the start.
 const COMING_MAX: u64 = 99;
 
 impl Ycsb {

@@ -74,7 +74,7 @@ impl Progress {
     pub(super) fn refuse_another(path: &Path) -> Result<()> {
         if path.exists() {
             bail!(
-                "{} is there, from a fill that was interrupted: go on with --resume, or remove it to begin anew",
+                "{} is left from an interrupted fill: continue with --resume, or delete it to start over",
                 path.display()
             );
         }

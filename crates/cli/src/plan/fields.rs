@@ -153,7 +153,7 @@ pub(crate) fn of(section: &str) -> impl Iterator<Item = &'static Field> + Clone 
     all().iter().filter(move |field| field.section == section)
 }
 
-/// The field of this name, before all others that of a section.
+/// The field with this name. Those of sections come first.
 pub(crate) fn named(name: &str) -> Option<&'static Field> {
     all().iter().find(|field| field.name == name)
 }

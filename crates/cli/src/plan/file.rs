@@ -99,7 +99,7 @@ pub(crate) fn is_json(name: &str) -> bool {
 pub(crate) fn no_plan(name: &str) -> anyhow::Error {
     match is_json(name) {
         true => anyhow!(
-            "{name:?} is no plan by its name: plans are TOML or YAML. JSON is YAML, too: name the file {:?}",
+            "{name:?} does not have the name of a plan: plans are TOML or YAML. JSON is YAML, too: name the file {:?}",
             Path::new(name).with_extension("yaml").display().to_string()
         ),
         false => anyhow!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml"),

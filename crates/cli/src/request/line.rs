@@ -60,7 +60,7 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
     let address = words.next().with_context(|| format!("there is no path or URL: {expected}"))?;
     let address = match (address.starts_with('/'), target) {
         (false, _) if !address.contains("://") => {
-            bail!("what stands in the place of the path begins with no / and is no URL: {expected}")
+            bail!("the path must begin with / or be a whole URL: {expected}")
         }
         (false, _) => address.to_string(),
         (true, Some(target)) => url::at(target, address),

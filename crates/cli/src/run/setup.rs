@@ -69,7 +69,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
         | AnyJob::Redis(_)
         | AnyJob::Postgres(_)
         | AnyJob::Cql(_) => {
-            refuse!(["url"], "[[setup]] asks in HTTP alone")
+            refuse!(["url"], "requests of [[setup]] must use HTTP: give an http:// or https:// URL")
         }
     };
     Ok(Some(Asked { setup, timeout, names }))

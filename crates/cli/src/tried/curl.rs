@@ -19,10 +19,10 @@ const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Result<String> {
     match protocol {
         Protocol::WebSocket => {
-            bail!("this run went over WebSockets, which a command of curl can't do: leave --curl out")
+            bail!("this run went over WebSockets, and curl can't repeat that: leave --curl out")
         }
         Protocol::Grpc => {
-            bail!("this run made calls of gRPC, which a command of curl can't do: leave --curl out")
+            bail!("this run made calls of gRPC, and curl can't repeat that: leave --curl out")
         }
         _ => {}
     }
@@ -33,7 +33,7 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
         _ => None,
     };
     if let Some(whom) = whom {
-        bail!("this run went to {whom}, which a command of curl can't do: leave --curl out");
+        bail!("this run went to {whom}, and curl can't repeat that: leave --curl out");
     }
     let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");
     let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);

@@ -8,7 +8,7 @@ use crate::time::{Instant, Nanos, SECOND_NS};
 pub struct Limit {
     /// In the long run; above 0.
     pub rate: Rate,
-    /// So many more at once, after a time without requests.
+    /// The size of a burst: this many more at once after a time without requests.
     pub burst: u32,
 }
 

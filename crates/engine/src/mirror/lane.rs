@@ -87,8 +87,8 @@ impl Lane {
         }
     }
 
-    /// Begins as many connections as copies wait for, up to the bound. Those that fail at once are told, each with
-    /// why.
+    /// Begins as many connections as copies wait for, up to the bound. Returns why
+    /// those failed that fail at once.
     pub(super) fn open(&mut self, job: &Job<Digested>, epoll: &OwnedFd, now: Instant) -> Vec<FailureKind> {
         let mut failed = Vec::new();
         let mut left = OPENS_PER_TURN;

@@ -193,7 +193,7 @@ pub fn check(data: &[u8]) {
     let bytes_max = if *choice == b'1' { SMALL_BYTES_MAX } else { u64::MAX >> 1 };
     cuts::assert_same(*seed, bytes.len(), |next_len| {
         let mut outcome = drive(*phase == b'r', bytes_max, bytes, next_len);
-        // Of an answer that breaks off, as much was told as had been read; what was to be written is written no more.
+        // An answer that breaks off tells what was read of it. What was still to be written is dropped.
         if outcome.result.is_err() {
             outcome.written.clear();
             if matches!(outcome.events.last(), Some(Event::Body(..))) {

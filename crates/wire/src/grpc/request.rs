@@ -97,7 +97,7 @@ impl<F: Filler> Filler for Timed<'_, F> {
     }
 }
 
-/// At most eight digits and a unit, and never longer than it is.
+/// At most eight digits and a unit. It rounds down, so that the deadline that is sent is never too late.
 fn write_timeout(left_ns: u64, out: &mut Vec<u8>) {
     let units = [(1, b'n'), (1_000, b'u'), (1_000_000, b'm'), (1_000_000_000, b'S')];
     let fits = units.iter().find(|(ns, _)| left_ns / ns < 100_000_000);

@@ -36,9 +36,9 @@ const EVERY: Duration = Duration::from_secs(5);
 const WATCH_EVERY: Duration = Duration::from_secs(1);
 /// Metrics that are watched at the most: each has a picture.
 const WATCHED_MAX: usize = 8;
-/// Reading answers may take so much of a processor: one part in so many.
+/// Parsing answers may use at most one part in this many of a processor.
 const SHARE: u32 = 10;
-/// So long a sample of a Prometheus server is waited for that is from behind the load: most have one every minute at least.
+/// How long to wait for a sample that a Prometheus server took after the load. Most take one at least every minute.
 const WAIT_MAX: Duration = Duration::from_secs(90);
 /// A page may be asked again so often until it has counted what was answered last, with this in between.
 const AGAIN_MAX: u32 = 8;

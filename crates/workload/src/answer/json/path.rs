@@ -25,7 +25,7 @@ pub enum PathError {
     #[error("behind a . in a JSON path stands a name of letters, digits and _: write others as ['a name']")]
     Name,
     /// What stands in brackets is not understood.
-    #[error("in the brackets of a JSON path stands a number from 0, a name in quotes, or *")]
+    #[error("the brackets of a JSON path take an index from 0, a name in quotes, or *")]
     Brackets,
 }
 
