@@ -128,7 +128,7 @@ fn requests_in_lines_that_make_no_mix_are_refused() {
     refused(&["--request", "50% /a", "--request", "/b"], &["has no share"]);
     refused(&["--request", "1 /a", "--request", "1 /b", "--order", "turn"], &["in turn"]);
     refused(&["http://127.0.0.1:9/b", "--request", "/a"], &["one URL", "there are 2"]);
-    refused(&["--request", "GET a"], &["--request", "begins with no /"]);
+    refused(&["--request", "GET a"], &["--request", "must begin with /"]);
     place.file("plan.toml", PLAN);
     place.call(&["run", "plan.toml", "--request", "/a"]).refused(&["--request", "[[requests]]"]);
 }
