@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
 use unblink_artifact::names::few;
 use unblink_core::mix::Order;
-use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
+use unblink_core::plan::{Length, LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
 use unblink_core::recorded::Recorded;
 use unblink_core::recorded_users::RecordedUsers;
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule, recorded_phases};
@@ -165,20 +165,11 @@ fn check_open(args: &LoadArgs) -> Result<()> {
 /// The plan that `spec` is. Each refusal names its fields.
 pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
     retry::check(&spec)?;
-    let ramp_up = match spec.load {
-        LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
-        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) | LoadSpec::RecordedUsers(_) => {
-            None
-        }
-    };
-    let warmup = spec.warmup;
-    let starts: Vec<Nanos> = spec.load.open_parts().iter().map(|part| part.start).collect();
     Plan::new(spec).map_err(|error| {
         let (of, blamed) = match &error {
             PlanError::OfLoad { load, error } => (Some(*load), &**error),
             error => (None, error),
         };
-        let start = of.and_then(|load| starts.get(load).copied());
         let fields: &[&str] = match blamed {
             PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate", "trace"],
             PlanError::AboveCap { .. }
@@ -198,10 +189,10 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::ClosedAboveCap { .. } => &["closed", "think", "max-rate"],
             PlanError::WarmupWithoutRate => &["warmup", "rate"],
             PlanError::DurationZero => &["duration"],
-            PlanError::TooLong { length, .. } if Some(*length) == start => &["start"],
-            PlanError::TooLong { length, .. } if *length == warmup => &["warmup"],
-            PlanError::TooLong { length, .. } if Some(*length) == ramp_up => &["ramp-up"],
-            PlanError::TooLong { .. } => &["duration"],
+            PlanError::TooLong { what: Length::BeforeLoad, .. } => &["start"],
+            PlanError::TooLong { what: Length::Warmup, .. } => &["warmup"],
+            PlanError::TooLong { what: Length::RampUp, .. } => &["ramp-up"],
+            PlanError::TooLong { what: Length::Load(_), .. } => &["duration"],
             PlanError::TimeoutZero | PlanError::TimeoutTooLong(_) => &["timeout"],
             PlanError::Attempts(_) => &["attempts"],
             PlanError::TryTimeoutZero => &["try-timeout"],

@@ -2,8 +2,8 @@
 
 use super::load::highest_together;
 use super::{
-    LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PHASES_MAX, PlanError, PlanSpec, RECORDED_USERS_MAX,
-    THREADS_MAX, USERS_MAX,
+    LIMIT_POISSON_MAX, LOADS_MAX, Length, LoadSpec, OpenPart, PHASES_MAX, PlanError, PlanSpec,
+    RECORDED_USERS_MAX, THREADS_MAX, USERS_MAX,
 };
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::journey::Paths;
@@ -40,7 +40,7 @@ pub(super) fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
         return Err(PlanError::TimeoutTooLong(spec.timeout));
     }
     if spec.warmup > WARMUP_MAX {
-        return Err(PlanError::TooLong { what: "a warm-up", length: spec.warmup, max: WARMUP_MAX });
+        return Err(PlanError::TooLong { what: Length::Warmup, length: spec.warmup, max: WARMUP_MAX });
     }
     if let Some(retry) = &spec.retry {
         check_retry(retry, spec.timeout)?;
@@ -150,7 +150,7 @@ fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
     check_limit(part.process, spec.limit)?;
     let max = HOLD_LENGTH_MAX - spec.warmup;
     if part.start > max {
-        return Err(PlanError::TooLong { what: "the time before a load", length: part.start, max });
+        return Err(PlanError::TooLong { what: Length::BeforeLoad, length: part.start, max });
     }
     let placed = part.placed(spec.warmup);
     let fits = match part.process {
@@ -212,7 +212,7 @@ pub(super) fn check_journeys(parts: &[OpenPart], paths: &Paths, spec: &PlanSpec)
 pub(super) fn check_closed_lengths(ramp_up: Nanos, duration: Nanos) -> Result<(), PlanError> {
     check_length("a closed load", duration, HOLD_LENGTH_MAX)?;
     if ramp_up > RAMP_LENGTH_MAX {
-        return Err(PlanError::TooLong { what: "a ramp-up", length: ramp_up, max: RAMP_LENGTH_MAX });
+        return Err(PlanError::TooLong { what: Length::RampUp, length: ramp_up, max: RAMP_LENGTH_MAX });
     }
     Ok(())
 }
@@ -253,7 +253,7 @@ fn check_length(what: &'static str, length: Nanos, max: Nanos) -> Result<(), Pla
         return Err(PlanError::DurationZero);
     }
     if length > max {
-        return Err(PlanError::TooLong { what, length, max });
+        return Err(PlanError::TooLong { what: Length::Load(what), length, max });
     }
     Ok(())
 }

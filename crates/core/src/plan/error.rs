@@ -9,6 +9,31 @@ use crate::mix::MixError;
 use crate::schedule::bursts::CHANGES_MAX;
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
+use std::fmt;
+
+/// What of a plan may be too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// The warm-up.
+    Warmup,
+    /// The time before a load begins.
+    BeforeLoad,
+    /// The time in which users begin.
+    RampUp,
+    /// A load, in words.
+    Load(&'static str),
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Length::Warmup => "a warm-up",
+            Length::BeforeLoad => "the time before a load",
+            Length::RampUp => "a ramp-up",
+            Length::Load(what) => what,
+        })
+    }
+}
 
 /// Why a plan can't be.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -104,7 +129,7 @@ pub enum PlanError {
     #[error("{} is too long: {what} lasts {} at the most", in_words(*.length), in_words(*.max))]
     TooLong {
         /// Whose length it is.
-        what: &'static str,
+        what: Length,
         /// What was asked for.
         length: Nanos,
         /// What is possible.

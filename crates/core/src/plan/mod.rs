@@ -7,7 +7,7 @@ mod load;
 mod placed;
 mod shares;
 
-pub use error::PlanError;
+pub use error::{Length, PlanError};
 pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
 pub use shares::WorkerShares;
 
