@@ -1,9 +1,11 @@
 //! Servers of HTTP/2 that attack their client: each way is a kind of failure of its own, the run goes on over another connection,
 //! and memory stays bounded.
 
-use crate::frames::{Server, frame, ok, serve};
+use crate::frames::{Server, frame, ok, serve, serve_from};
 use crate::support::{Place, Run};
+use std::io::Write;
 use std::sync::Mutex;
+use std::time::Duration;
 
 const FORTY: [&str; 7] = ["-R", "200", "-n", "40", "--http", "2", "--no-preflight"];
 const MIB: u64 = 1 << 20;
@@ -114,4 +116,37 @@ fn windows_that_never_open_are_timeouts() {
     let (run, peak) = run(&server, &["--timeout", "200ms", "--data", &"x".repeat(50_000)]);
     run.assert_all("timed_out");
     assert!(peak < 192 * MIB, "{peak} bytes");
+}
+
+/// SETTINGS with MAX_CONCURRENT_STREAMS.
+fn streams(n: u8) -> Vec<u8> {
+    frame(4, 0, 0, &[0, 3, 0, 0, 0, n])
+}
+
+#[test]
+fn of_several_limits_in_one_read_the_last_one_holds() {
+    let twice = [streams(0), streams(100)].concat();
+    let server = serve_from(move |_, stream| stream.write_all(&twice), |_, stream| (ok(stream), true));
+    run(&server, &["-c", "1"]).0.assert_all("ok");
+
+    // The first 50 are answered together, a while after the last of them: nothing more comes meanwhile.
+    let thrice = [streams(100), streams(1), streams(50)].concat();
+    let waiting = Mutex::new(Vec::new());
+    let server = serve_from(
+        move |_, stream| stream.write_all(&thrice),
+        move |number, stream| {
+            let mut waiting = waiting.lock().expect("no panic");
+            waiting.push(stream);
+            if number < 49 {
+                return (Vec::new(), true);
+            }
+            std::thread::sleep(Duration::from_millis(if number == 49 { 200 } else { 0 }));
+            (waiting.drain(..).flat_map(ok).collect(), true)
+        },
+    );
+    let url = format!("http://{}/", server.address);
+    let load = ["-R", "2000", "-n", "60", "-c", "1", "--http", "2", "--no-preflight", "--timeout", "5s"];
+    let run = Place::new().measure(&[&[url.as_str()], &load[..]].concat());
+    run.assert_all("ok");
+    assert_eq!(run.count("/origins/0/connections/spread/at_once_max"), 50);
 }
