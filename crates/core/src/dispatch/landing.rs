@@ -221,28 +221,6 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    pub(super) fn room(
-        &mut self,
-        id: ConnId,
-        places: u32,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) {
-        let connections = &mut self.lane(id).connections;
-        if let Some(slot) = connections.resolve(id) {
-            connections.set_room(slot, places, now);
-            self.close_if_over(usize::from(id.origin), slot, now, out, rec);
-        }
-    }
-
-    pub(super) fn retired(&mut self, id: ConnId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let connections = &mut self.lane(id).connections;
-        let Some(slot) = connections.resolve_open(id) else { return };
-        connections.retire(slot, now);
-        self.close_if_over(usize::from(id.origin), slot, now, out, rec);
-    }
-
     pub(super) fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
         let origin = usize::from(id.origin);
         let connections = &self.lanes[origin].connections;
