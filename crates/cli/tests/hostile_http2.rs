@@ -177,6 +177,22 @@ fn a_goaway_behind_the_first_settings_is_heeded() {
     assert_eq!((run.connections("opened"), run.connections("resent")), (2, 0), "{run:?}");
 }
 
+/// It says nothing of what it has looked at, so nobody may ask again (RFC 9113 §8.7).
+#[test]
+fn what_was_under_way_on_a_connection_that_just_ends_is_not_sent_again() {
+    let server = serve(&[], |number, stream| match number % 10 {
+        7 | 8 => (Vec::new(), true),
+        9 => (Vec::new(), false),
+        _ => (ok(stream), true),
+    });
+    let (run, _) = run(&server, &["-c", "1"]);
+    run.assert_accounts();
+    let failed = run.arrivals("failed");
+    assert!(run.arrivals("ok") + failed == 40 && failed >= 12, "{run:?}");
+    assert_eq!(run.failures("closed_early") + run.failures("reset"), failed, "{run:?}");
+    assert_eq!(run.connections("resent"), 0, "{run:?}");
+}
+
 #[test]
 fn a_target_that_allows_no_requests_is_named_as_the_cause() {
     let server = serve(&[0, 3, 0, 0, 0, 0], |_, stream| (ok(stream), true));

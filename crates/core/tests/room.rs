@@ -1,6 +1,7 @@
-//! Connections that take several requests at once: how many are opened for what the target allows, and what is sent on one that is
-//! going to be closed.
+//! Connections that take several requests at once: how many are opened for what the target allows, what is sent on one that is
+//! going to be closed, and what is sent again.
 
+use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX,
     Policy, Pool, Room,
@@ -8,12 +9,14 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
 use unblink_core::mix::Asked;
-use unblink_core::record::{Bank, Recorder};
+use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::share::Share;
 use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
+const ANSWER: Answer =
+    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
 
 /// Users who all ask at once, over connections that are asked for so many places.
 struct Worker {
@@ -166,4 +169,32 @@ fn of_those_who_are_allowed_something_in_the_end_room_was_lacking() {
     worker.tell(Event::Room(opening[0], 100));
     let lag = worker.bank().counters.lag;
     assert_eq!((worker.sent.len(), lag.no_room, lag.connecting), (10, 10, 0));
+}
+
+/// Two are under way on a connection that has answered before, and it ends.
+#[test]
+fn of_several_under_way_none_is_sent_again_unless_the_target_did_not_look_at_it() {
+    let resent = |places: u32, is_told: bool| {
+        let mut worker = Worker::new(places, places);
+        let opening = worker.tick();
+        worker.connect(opening[0]);
+        worker.tell(Event::Answered(worker.sent[0].1, ANSWER));
+        worker.tick();
+        if is_told {
+            let &(_, flight) = worker.sent.last().expect("it was sent");
+            worker.tell(Event::Lost(
+                flight,
+                unblink_core::dispatch::Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: true },
+            ));
+        }
+        let closing = Closing { kind: FailureKind::RESET, answered: false };
+        worker.tell(Event::Closed(opening[0], closing));
+        let failed = worker.bank().counters.measured.failed[FailureKind::RESET.index()];
+        let opening = worker.tick();
+        opening.iter().for_each(|&id| drop(worker.connect(id)));
+        (failed, worker.bank().counters.connections().resent)
+    };
+    assert_eq!(resent(1, false), (0, 1), "it was idle before");
+    assert_eq!(resent(2, false), (2, 0));
+    assert!(resent(2, true).1 == 1, "the target said so");
 }
