@@ -12,15 +12,24 @@ type Tls = StreamOwned<ServerConnection, TcpStream>;
 /// Serves each connection in a thread of its own: handshake, then the script with the number of the
 /// request on this connection. The connection ends when the script says false.
 fn serve(script: impl Fn(&mut Tls, usize) -> bool + Send + Sync + 'static) -> SocketAddr {
+    serve_choosing(&[], script)
+}
+
+/// The same; it chooses a protocol from `alpn`.
+fn serve_choosing(
+    alpn: &[&str],
+    script: impl Fn(&mut Tls, usize) -> bool + Send + Sync + 'static,
+) -> SocketAddr {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_string()]).expect("a certificate");
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
         .with_single_cert(vec![certified.cert.der().clone()], key)
         .expect("a server");
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     let (config, script) = (Arc::new(config), Arc::new(script));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -205,4 +214,19 @@ fn conditions_on_what_came_through_tls() {
     with(["header X-Id = 7", "contains=lo, hello"]).assert_all("ok");
     with(["header X-Id = 7", "contains=gone"]).assert_all_failed("unexpected_body");
     with(["header X-Id = 8", "contains=hello"]).assert_all_failed("unexpected_header");
+}
+
+#[test]
+fn a_target_that_offers_http_2_is_told_where_http_1_is_measured() {
+    let script = |tls: &mut Tls, _| {
+        send(tls, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+        true
+    };
+    for (alpn, is_told) in [(&["h2", "http/1.1"][..], true), (&["http/1.1"], false)] {
+        let url = format!("https://{}/", serve_choosing(alpn, script));
+        let run = Place::new().measure(&[&[url.as_str(), "-k"], &TWENTY[..]].concat());
+        run.assert_all("ok");
+        let said = run.stderr.contains("offers HTTP/2, and HTTP/1.1 is measured");
+        assert_eq!(said, is_told, "{}", run.stderr);
+    }
 }

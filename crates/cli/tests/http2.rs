@@ -5,7 +5,7 @@ use crate::frames::{Server, converse, frame, ok, serve};
 use crate::support::hostile::{Act, Hostile, ok as ok_in_one};
 use crate::support::{Place, Run};
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
@@ -47,7 +47,8 @@ fn serve_with_a_stall(service: Duration, stall: Duration) -> SocketAddr {
                     let at = if (begin..end).contains(&at) { end } else { at };
                     (Vec::new(), due.send((at, id)).is_ok())
                 };
-                converse(stream, &[], &script, &AtomicUsize::new(0), (&cancelled, &heads))
+                let open = |stream: &mut TcpStream| stream.write_all(&frame(4, 0, 0, b""));
+                converse(stream, open, &script, &AtomicUsize::new(0), (&cancelled, &heads))
             });
         }
     });

@@ -58,6 +58,16 @@ fn http_2_over_tls_and_without() {
     assert_eq!(said.code(), Some(1), "{said:?}");
 }
 
+#[test]
+fn a_target_that_chooses_http_2_is_measured_in_it() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--http", "2", "--tls", "--write-cert", "lab.pem"]);
+    let load = [&lab.url, "-R", "100", "-n", "20", "--http", "auto", "--cacert", "lab.pem"];
+    let run = place.measure(&load);
+    run.assert_all("ok");
+    assert_eq!(run.at("/operations/0/protocol"), "http/2");
+}
+
 /// Four places, each taken for 50 ms: the others wait for one, in the run as in its simulation.
 #[test]
 fn a_simulation_of_full_connections_agrees_with_a_run() {

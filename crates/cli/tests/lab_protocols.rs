@@ -70,6 +70,17 @@ fn a_stall_over_grpc_with_types_by_reflection() {
 }
 
 #[test]
+fn calls_go_over_tls() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--grpc", "--tls", "--write-cert", "lab.pem"]);
+    assert!(lab.url.starts_with("grpcs://"), "{}", lab.url);
+    let load = [&lab.url, "-R", "100", "-n", "20", "--cacert", "lab.pem"];
+    let run = place.measure(&[&load[..], &SAY].concat());
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 20);
+}
+
+#[test]
 fn a_stall_over_one_connection_of_grpc() {
     let (run, rows) = run(&["--grpc"], &[&SAY[..], &ONE_CONNECTION].concat());
     check(&run, &rows, "response_time", |row| row.answered_ns);

@@ -176,6 +176,7 @@ fn ask<P: Words>(
             let error = exchange.conn.take_error();
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), error))
         }
+        End::NoRoom => Err(PreflightError::NoRoom { address: address.to_string(), protocol: P::NAME }),
         End::TimedOut => {
             let why =
                 if exchange.conn.is_connecting() { "connection timed out" } else { "the timeout passed" };
@@ -196,6 +197,8 @@ enum End {
     /// No answer will come.
     Lost,
     TimedOut,
+    /// The target has allowed no request at once for the whole time.
+    NoRoom,
 }
 
 /// A connection with one request, and the parts of a worker that it needs.
@@ -223,7 +226,7 @@ impl<P: Protocol> Exchange<'_, P> {
 
     /// Sends the request as soon as the connection is usable, and reads its answer.
     fn end_by(&mut self, deadline: Instant, filler: &mut impl Filler) -> End {
-        let mut is_quiet = true;
+        let (mut is_quiet, mut is_usable, mut is_sent, mut room) = (true, false, false, 1);
         loop {
             // A server that sends bytes in small drips never lets the connection stay quiet for long.
             let is_in_time = match is_quiet {
@@ -231,14 +234,15 @@ impl<P: Protocol> Exchange<'_, P> {
                 false => self.pacer.watch().now() < deadline,
             };
             if !is_in_time {
-                return End::TimedOut;
+                return if is_usable && !is_sent { End::NoRoom } else { End::TimedOut };
             }
             let (reading, _) = self.conn.ready(self.job, &mut self.common, self.pacer.watch());
             for news in self.common.hearing.news.drain(..) {
                 match news {
                     News::Answered(_, answer) => return End::Answered(answer),
                     News::Lost(..) => return End::Lost,
-                    News::Heard(..) | News::Room(_) | News::Retired => {}
+                    News::Room(places) => room = places,
+                    News::Heard(..) | News::Retired => {}
                 }
             }
             is_quiet = matches!(reading, Reading::Quiet);
@@ -246,12 +250,14 @@ impl<P: Protocol> Exchange<'_, P> {
                 Reading::Quiet | Reading::More => {}
                 Reading::Unusable(_) | Reading::Ended(_) => return End::Lost,
                 // What the server has sent unasked is read next.
-                Reading::Usable(_) => {
-                    let left = deadline.since(self.pacer.watch().last());
-                    self.conn.submit(self.job, &mut self.common, FLIGHT, 0, &mut Until { filler, left });
-                    if self.conn.write_on(self.job).is_err() {
-                        return End::Lost;
-                    }
+                Reading::Usable(_) => is_usable = true,
+            }
+            if is_usable && !is_sent && room > 0 {
+                is_sent = true;
+                let left = deadline.since(self.pacer.watch().last());
+                self.conn.submit(self.job, &mut self.common, FLIGHT, 0, &mut Until { filler, left });
+                if self.conn.write_on(self.job).is_err() {
+                    return End::Lost;
                 }
             }
         }

@@ -30,5 +30,9 @@ pub use steps::{Ask, Opening, SharedOfSteps, Step, StepSettings, Steps};
 /// The code of every answer: that of the switch to this protocol, as messages have none.
 pub const CODE: u16 = 101;
 
+/// Bytes of a message that are collected, where nothing is known of it before its end. What may be looked at of a body of HTTP is as
+/// long.
+pub const COLLECTED_MAX: usize = 16 << 20;
+
 /// Messages that may be under way on one socket.
 pub const DEPTH_MAX: u32 = 64;

@@ -98,6 +98,20 @@ fn what_was_not_looked_at_is_told_apart() {
     assert_eq!(lost, [goaway_of(2), goaway_of(3), goaway_of(4)]);
 }
 
+/// A server that needs no more of the request may say so after its answer (RFC 9113 §8.1).
+#[test]
+fn a_reset_without_error_after_a_whole_answer_does_no_harm() {
+    let events = heard(&[
+        settings(&[]),
+        status(1, END_STREAM, "200"),
+        number(RST_STREAM, 1, 0),
+        status(3, END_STREAM, "200"),
+    ]);
+    let ended = |event: &&Event| matches!(event, Event::Done(..) | Event::Lost(..) | Event::Retired);
+    let ends: Vec<_> = events.iter().filter(ended).collect();
+    assert_eq!(ends, [&Event::Done(0, 200, 0), &Event::Done(1, 200, 0)]);
+}
+
 #[test]
 fn a_body_waits_for_the_windows_and_holds_nobody_up() {
     let large = 5;

@@ -1,5 +1,6 @@
 //! Is every arrival accounted for, and how did the run end?
 
+use super::pool::{ALLOWED_NONE_REMEDY, allowed_none};
 use super::{Case, exceeds_tail, found, severity, share};
 use crate::evidence::{End, Model, PartAccount};
 use crate::finding::{Finding, FindingCode, Severity};
@@ -107,7 +108,9 @@ pub(super) fn no_answers(case: &Case<'_>) -> Option<Finding> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, what)| format!("{} {what}", text::count(*n)))
         .collect();
-    let remedy = if failed > 0 {
+    let remedy = if failed == 0 && allowed_none(case) {
+        ALLOWED_NONE_REMEDY
+    } else if failed > 0 {
         "See the failures by kind, try one request by hand, and check the URL and what is expected of an answer."
     } else {
         "Try one request by hand: the target does not answer within the timeout, or not at all."

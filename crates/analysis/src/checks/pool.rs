@@ -52,7 +52,10 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
             text::of(shed, case.evidence.scheduled),
             in_use(case)
         ),
-        "Allow more connections, or lower the rate to what these can carry.",
+        match allowed_none(case) {
+            false => "Allow more connections, or lower the rate to what these can carry.",
+            true => ALLOWED_NONE_REMEDY,
+        },
         vec![
             ("timed_out_pool_full", shed as f64),
             ("share", shed_share),
@@ -93,6 +96,7 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
     let waited_share = waited_share(case);
     let mean = Nanos(lag.pool_ns() / lag.pool());
     let (is_worse, remedy) = match case.evidence.pool {
+        _ if allowed_none(case) => (waited_share > POOL_WAITED_SHARE_DEGRADES, ALLOWED_NONE_REMEDY),
         Pool::Fixed { .. } if lag.no_room > 0 => (
             false,
             "Nothing, if this number of connections and streams is what you want to test: their queue belongs to the \
@@ -138,7 +142,19 @@ pub(super) fn connections(case: &Case<'_>) -> String {
     text::plural(n, "connection", "connections")
 }
 
+/// What to do where the target lets connections be opened and allows no request on them.
+pub(super) const ALLOWED_NONE_REMEDY: &str =
+    "Find out why the target allows no requests on its connections (MAX_CONCURRENT_STREAMS 0).";
+
+/// The target said of connections that they take no requests at once.
+pub(super) fn allowed_none(case: &Case<'_>) -> bool {
+    case.evidence.totals.counters.connections().allowed_none > 0
+}
+
 fn in_use(case: &Case<'_>) -> String {
+    if allowed_none(case) {
+        return "the target allowed no requests on its connections, or all were full".to_string();
+    }
     let how = if case.evidence.totals.counters.lag.no_room > 0 { "full" } else { "in use" };
     let all = match case.evidence.pool {
         Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } if case.evidence.origins.len() > 1 => {

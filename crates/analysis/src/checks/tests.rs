@@ -380,6 +380,18 @@ fn own_limits() {
     let full = full.finding(Code::PoolLimitReached).expect("found");
     assert!(full.message.contains("because all 3 connections were full"), "{full:?}");
     assert!(Some(full.severity) == NOTE && full.remedy.contains("--streams"), "{full:?}");
+    // Connections that the target allows nothing are not too few.
+    let none = World::with(|w| {
+        w.evidence.pool = Pool::Auto { max: 300 };
+        w.bank.counters.origins[0].allowed_none = 1;
+        (w.bank.counters.lag.no_room, w.bank.counters.lag.no_room_ns) = (N, N * 1_000);
+        w.measured().timed_out_pool_full = 1;
+    });
+    for code in [Code::PoolLimitReached, Code::ClientShedLoad] {
+        let finding = none.finding(code).expect("found");
+        assert!(finding.message.contains("the target allowed no requests on its connections"), "{finding:?}");
+        assert!(finding.remedy.contains("MAX_CONCURRENT_STREAMS 0"), "{finding:?}");
+    }
     let shed = |n: u64| World::with(|w| w.measured().timed_out_pool_full = n).severity(Code::ClientShedLoad);
     let limit = (SHED_SHARE_INVALIDATES * N as f64) as u64;
     assert_eq!((shed(0), shed(1), shed(limit), shed(limit + 1)), (None, DEGRADES, DEGRADES, INVALIDATES));

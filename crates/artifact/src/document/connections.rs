@@ -87,6 +87,9 @@ pub struct Connections {
     /// Of the failed attempts, those that the target refused because it had as many connections as it takes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub full: u64,
+    /// How often the target said that a connection takes no requests at once (`SETTINGS_MAX_CONCURRENT_STREAMS` of 0).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub allowed_none: u64,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
     /// How requests spread over the connections; absent in a simulated run, and where none was usable.

@@ -108,6 +108,7 @@ fn connections(
         asked_to_wait: counts.asked_to_wait,
         followed: counts.followed,
         full: counts.full,
+        allowed_none: counts.allowed_none,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

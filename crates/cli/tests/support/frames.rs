@@ -31,6 +31,14 @@ pub(crate) fn serve(
     settings: &'static [u8],
     script: impl Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync + 'static,
 ) -> Server {
+    serve_from(move |_, stream| stream.write_all(&frame(4, 0, 0, settings)), script)
+}
+
+/// Serves connections that `open` begins, by the number of each.
+pub(crate) fn serve_from(
+    open: impl Fn(usize, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
+    script: impl Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync + 'static,
+) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let (connections, cancelled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -38,13 +46,16 @@ pub(crate) fn serve(
     let (counted, given_up, noted) = (connections.clone(), cancelled.clone(), heads.clone());
     let server = Server { address, connections: counted, cancelled: given_up, heads: noted };
     let (script, requests): (Arc<Script>, _) = (Arc::new(script), Arc::new(AtomicUsize::new(0)));
+    let open = Arc::new(open);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            connections.fetch_add(1, Ordering::Relaxed);
+            let number = connections.fetch_add(1, Ordering::Relaxed);
+            let open = open.clone();
             let (script, requests, cancelled) = (script.clone(), requests.clone(), cancelled.clone());
             let heads = heads.clone();
             std::thread::spawn(move || {
-                let _ = converse(stream, settings, &*script, &requests, (&cancelled, &heads));
+                let open = |stream: &mut TcpStream| open(number, stream);
+                let _ = converse(stream, open, &*script, &requests, (&cancelled, &heads));
             });
         }
     });
@@ -53,14 +64,14 @@ pub(crate) fn serve(
 
 pub(crate) fn converse(
     mut stream: TcpStream,
-    settings: &[u8],
+    open: impl Fn(&mut TcpStream) -> std::io::Result<()>,
     script: &Script,
     requests: &AtomicUsize,
     (cancelled, heads): (&AtomicUsize, &Mutex<Vec<Vec<u8>>>),
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     stream.read_exact(&mut [0; 24])?;
-    stream.write_all(&frame(4, 0, 0, settings))?;
+    open(&mut stream)?;
     loop {
         let mut header = [0; 9];
         stream.read_exact(&mut header)?;

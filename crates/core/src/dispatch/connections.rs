@@ -2,6 +2,7 @@
 
 mod aging;
 mod own;
+mod wanting;
 
 use super::arena::{Arena, List, NONE};
 use super::fullness::Fullness;
@@ -70,6 +71,12 @@ impl Connection {
     pub(super) fn is_stuck(&self) -> bool {
         self.abandoned == self.flights.len && !self.has_room()
     }
+
+    /// Nothing is under way on it, and its target allows it nothing.
+    fn is_shut(&self) -> bool {
+        let is_idle = self.is_open && !self.is_retired && self.flights.is_empty();
+        is_idle && self.room == 0 && self.whose == Whose::Everybody
+    }
 }
 
 /// The connections of a worker to one origin.
@@ -83,6 +90,10 @@ pub(super) struct Connections {
     are_sockets: bool,
     /// The most requests that one connection takes at once.
     places: u32,
+    /// The most that the target allowed when it last said so, or was asked for.
+    allowed: u32,
+    /// How many have nothing under way and are allowed nothing.
+    shut: u32,
     pub(super) open: u32,
     pub(super) open_peak: u32,
     pub(super) opening: List<0>,
@@ -134,6 +145,8 @@ impl Connections {
             grows,
             are_sockets,
             places: policy.room.places,
+            allowed: policy.room.places,
+            shut: 0,
             open: 0,
             open_peak: 0,
             opening: List::EMPTY,
@@ -175,11 +188,6 @@ impl Connections {
     /// The slot, if `id` is still its tenant.
     pub(super) fn resolve(&self, id: ConnId) -> Option<u32> {
         self.conns.holds(id.slot, id.generation).then_some(id.slot)
-    }
-
-    /// The slot, if `id` is still its tenant and is open.
-    pub(super) fn resolve_open(&self, id: ConnId) -> Option<u32> {
-        self.resolve(id).filter(|&slot| self.conns[slot].is_open)
     }
 
     /// The number of connections, open or being opened.
@@ -237,7 +245,8 @@ impl Connections {
         self.open += 1;
         match self.conns[slot].whose {
             Whose::Everybody => {
-                let room = self.conns[slot].room_when_open;
+                let Connection { room_when_open, is_retired, .. } = self.conns[slot];
+                let room = if is_retired { 0 } else { room_when_open };
                 self.change(slot, now, |conn| {
                     (conn.is_open, conn.room, conn.rested_from) = (true, room, now)
                 });
@@ -271,7 +280,7 @@ impl Connections {
 
     /// An open connection is no more. Its flights must be gone.
     pub(super) fn end(&mut self, slot: u32, now: Instant) {
-        self.change(slot, now, |conn| conn.room = 0);
+        self.change(slot, now, |conn| (conn.room, conn.is_open) = (0, false));
         if self.conns[slot].aged_from != Instant(u64::MAX) {
             self.conns.unlink(&mut self.by_age, slot);
         }
@@ -286,6 +295,7 @@ impl Connections {
     /// From now on the connection takes `room` requests at once, but no more than were asked for.
     pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
         let room = room.min(self.places);
+        self.allowed = room;
         if self.conns[slot].whose != Whose::Everybody {
             self.set_own_room(slot, room, now);
         } else if !self.conns[slot].is_open {
@@ -330,6 +340,7 @@ impl Connections {
         let load = conn.flights.len;
         if load == 0 {
             conn.rested_from = now;
+            self.shut += u32::from(conn.is_shut());
         }
         if conn.has_room() {
             if had_room {
@@ -351,7 +362,9 @@ impl Connections {
     fn change(&mut self, slot: u32, now: Instant, change: impl FnOnce(&mut Connection)) {
         let conn = &mut self.conns[slot];
         let (had_room, load) = (conn.has_room(), conn.flights.len as usize);
+        self.shut -= u32::from(conn.is_shut());
         change(conn);
+        self.shut += u32::from(conn.is_shut());
         match (had_room, conn.has_room()) {
             (true, false) => {
                 self.conns.unlink(&mut self.with_room[load], slot);
@@ -370,34 +383,6 @@ impl Connections {
         }
     }
 
-    #[inline]
-    pub(super) fn can_open(&self) -> bool {
-        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
-    }
-
-    /// Whether connections should be opened for this many waiting arrivals.
-    #[inline]
-    pub(super) fn want_more(&self, waiting: u64, now: Instant) -> bool {
-        let is_wanted = self.places_ahead() < waiting || (self.owed > 0 && now >= self.owed_from);
-        is_wanted && self.can_open()
-    }
-
-    /// When connections that are owed are tried again.
-    pub(super) fn owed_at(&self) -> Option<Instant> {
-        (self.owed > 0 && self.has_started).then_some(self.owed_from)
-    }
-
-    /// Requests that the connections being opened will take.
-    #[inline]
-    fn places_ahead(&self) -> u64 {
-        u64::from(self.opening.len - self.own.opening) * u64::from(self.places)
-    }
-
-    /// Attempts vanish, so fewer are made at once.
-    pub(super) fn slow_down_opening(&mut self) {
-        self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
-    }
-
     /// The connection that has been idle longest, and when that is too long. Only for a pool that grows, and never for
     /// the last idle one: a load of few arrivals would otherwise open a connection for each arrival.
     pub(super) fn unneeded(&self) -> Option<(u32, Instant)> {
@@ -410,28 +395,6 @@ impl Connections {
     pub(super) fn first_opening(&self) -> Option<(u32, Instant)> {
         let slot = self.opening.head;
         (slot != NONE).then(|| (slot, self.conns[slot].since))
-    }
-
-    #[inline]
-    fn is_at_limit(&self) -> bool {
-        // If most connections are still being opened, it is the target that has not accepted them. A larger pool would
-        // only have more of them waiting.
-        let in_use = self.total() >= self.max && self.open >= self.opening.len;
-        in_use || self.blocked_until.is_some()
-    }
-
-    #[inline]
-    pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
-        // Neither is it at its limit nor was it.
-        if self.total() < self.max && self.blocked_until.is_none() && self.fullness.is_blank() {
-            return;
-        }
-        let at_limit = self.is_at_limit();
-        // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
-        // connection each is never short of them.
-        let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
-        let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
-        self.fullness.note(now, self.open >= self.max, at_limit && is_short);
     }
 
     /// What all connections that were ever open have carried.

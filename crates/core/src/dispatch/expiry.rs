@@ -130,6 +130,8 @@ impl<L: Load> Dispatch<L> {
         let is_silent =
             lane.connections.unaccepted_since.is_some_and(|at| now.since(at).0 > self.policy.timeout.0 / 2);
         let is_behind = lane.behind_since.is_some_and(|at| at < now);
-        Flight { unaccepted: is_silent || !is_behind, ..*flight }
+        // No connection of ours would have been allowed more.
+        let pool_full = flight.pool_full && !lane.connections.are_shut();
+        Flight { pool_full, unaccepted: is_silent || !is_behind, ..*flight }
     }
 }

@@ -221,28 +221,6 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    pub(super) fn room(
-        &mut self,
-        id: ConnId,
-        places: u32,
-        now: Instant,
-        out: &mut Actions,
-        rec: &mut Recorder,
-    ) {
-        let connections = &mut self.lane(id).connections;
-        if let Some(slot) = connections.resolve(id) {
-            connections.set_room(slot, places, now);
-            self.close_if_over(usize::from(id.origin), slot, now, out, rec);
-        }
-    }
-
-    pub(super) fn retired(&mut self, id: ConnId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let connections = &mut self.lane(id).connections;
-        let Some(slot) = connections.resolve_open(id) else { return };
-        connections.retire(slot, now);
-        self.close_if_over(usize::from(id.origin), slot, now, out, rec);
-    }
-
     pub(super) fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
         let origin = usize::from(id.origin);
         let connections = &self.lanes[origin].connections;
@@ -253,11 +231,13 @@ impl<L: Load> Dispatch<L> {
         }
         rec.connections(origin).closed_by_target += 1;
         let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
+        // A connection that took one at a time was idle before (RFC 9112 §9.3.1). Of several nobody knows which were looked at.
+        let was_idle = self.policy.room.places == 1 && conn.reused;
         while let Some(flight) = self.first_of(origin, slot) {
             let Some(flight) = self.land(flight, now) else { continue };
             let operation = flight.arrival.operation as usize;
             let idempotent = self.policy.idempotent.get(operation).copied().unwrap_or(false);
-            let again = conn.reused && idempotent && died && !closing.answered;
+            let again = was_idle && idempotent && died && !closing.answered;
             self.send_again_or_fail(flight, slot, closing.kind, again, now, rec);
         }
         self.end_connection(origin, slot, Some(closing.kind), now);

@@ -30,6 +30,7 @@ mod retry;
 mod sending;
 mod sockets;
 mod spread;
+mod told;
 mod waiting;
 mod wake;
 

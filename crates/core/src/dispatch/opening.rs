@@ -24,6 +24,8 @@ impl<L: Load> Dispatch<L> {
         connections.opened(slot, now);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
         self.socket_opened(usize::from(id.origin), slot, now, out, rec);
+        // It may have been told so meanwhile.
+        self.close_if_over(usize::from(id.origin), slot, now, out, rec);
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {

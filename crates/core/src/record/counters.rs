@@ -118,6 +118,8 @@ counted! {
         followed,
         /// Attempts that failed because the target takes no more connections, as it said.
         full,
+        /// How often the target said that a connection takes no requests at once.
+        allowed_none,
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Books {
     opening: HashSet<ConnId>,
     /// What those that are being opened have said of their room.
     room_ahead: HashMap<ConnId, u32>,
+    /// Those of them that have said that they take nothing more.
+    retired_ahead: HashSet<ConnId>,
     open: HashMap<ConnId, Conn>,
     opened: HashMap<ConnId, u64>,
     digest: u64,
@@ -56,6 +58,7 @@ impl Books {
             room,
             age,
             room_ahead: HashMap::new(),
+            retired_ahead: HashSet::new(),
             opening,
             open,
             opened,
@@ -80,7 +83,7 @@ impl Books {
             Event::Connected(id, _) => {
                 let conn = Conn {
                     places: self.room_ahead.remove(&id).unwrap_or(self.room.places),
-                    is_retired: false,
+                    is_retired: self.retired_ahead.remove(&id),
                     carries: HashSet::new(),
                     given_up: HashSet::new(),
                     opened_at: now.max(START),
@@ -115,7 +118,12 @@ impl Books {
                 self.stuck = on.map(|(conn, _)| *conn);
             }
             Event::Heard(..) => {}
-            Event::Retired(id) => self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true),
+            Event::Retired(id) => {
+                if self.opening.contains(&id) {
+                    self.retired_ahead.insert(id);
+                }
+                self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true);
+            }
             Event::ConnectFailed(id, _) => drop(self.opening.remove(&id)),
             Event::Tick | Event::Sent(_) => {}
         }

@@ -119,7 +119,7 @@ pub(crate) fn run<L: Load>(
     let mut world = World {
         random: server.seed,
         books: Books::new(server.room, server.age, owned::Owned::of(plan), connections_max),
-        tries: TryBooks::new(plan.spec(), server.room.cancels),
+        tries: TryBooks::new(plan.spec(), server.room),
         timeout: plan.spec().timeout,
         hops: hops(plan),
         operations: HashMap::new(),

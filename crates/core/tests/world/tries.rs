@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use unblink_core::code::Code;
-use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Jitter, Retry};
+use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Jitter, Retry, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::PlanSpec;
 use unblink_core::time::{Instant, Nanos};
@@ -37,7 +37,7 @@ struct Tries {
 pub(crate) struct TryBooks {
     retry: Option<Retry>,
     idempotent: Vec<bool>,
-    cancels: bool,
+    room: Room,
     by_arrival: HashMap<u64, Tries>,
     of_flight: HashMap<FlightId, u64>,
     /// Sends that the books take for a retry, and for a second send.
@@ -46,11 +46,11 @@ pub(crate) struct TryBooks {
 }
 
 impl TryBooks {
-    pub(super) fn new(spec: &PlanSpec, cancels: bool) -> TryBooks {
+    pub(super) fn new(spec: &PlanSpec, room: Room) -> TryBooks {
         TryBooks {
             retry: spec.retry.clone(),
             idempotent: spec.idempotent.clone(),
-            cancels,
+            room,
             by_arrival: HashMap::new(),
             of_flight: HashMap::new(),
             retries: 0,
@@ -69,7 +69,9 @@ impl TryBooks {
                 self.end(id, now, End::Failed { is_retried: true, may_resend: loss.unprocessed });
             }
             Event::Closed(conn, closing) => {
-                let may_resend = closing.kind == FailureKind::RESET && !closing.answered;
+                let is_reset = closing.kind == FailureKind::RESET && !closing.answered;
+                // Of several nobody knows which were looked at.
+                let may_resend = is_reset && self.room.places == 1;
                 self.end_all(conn, now, End::Failed { is_retried: true, may_resend });
             }
             _ => {}
@@ -142,7 +144,7 @@ impl TryBooks {
             return Tries { attempt: before.attempt, repeats: before.repeats, resent: true, ..first };
         }
         // Where a request can't be cancelled, that it was given up is not seen until its answer comes.
-        let limit = retry.try_timeout.filter(|_| !self.cancels);
+        let limit = retry.try_timeout.filter(|_| !self.room.cancels);
         if let Some(limit) = limit.filter(|&limit| !resent && ended.since(before.attempt) > limit) {
             assert!(now.since(before.attempt).0 > limit.0 + least, "{before:?} at {now:?}");
             self.retries += 1;
@@ -159,7 +161,7 @@ impl TryBooks {
             End::GivenUp => {
                 let limit = retry.try_timeout.expect("nothing else is given up and tried again");
                 assert!(now.since(before.attempt).0 > limit.0 + least, "{before:?} at {now:?}");
-                assert!(before.ended.is_some() || !self.cancels, "{before:?} was not cancelled");
+                assert!(before.ended.is_some() || !self.room.cancels, "{before:?} was not cancelled");
             }
         }
         self.retries += 1;

@@ -75,6 +75,7 @@ mod tests {
     #[test]
     fn a_body_has_a_limit() {
         let (mut collecting, mut place) = (Collecting::default(), None);
+        assert_eq!(BODY_MAX, unblink_wire::ws::COLLECTED_MAX, "of messages as of bodies");
         let half = vec![0; BODY_MAX / 2];
         assert!(collecting.add(&mut place, &half) && collecting.add(&mut place, &half));
         assert!(!collecting.add(&mut place, b"x"));

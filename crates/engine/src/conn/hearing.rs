@@ -361,7 +361,8 @@ impl Sink for Ear<'_> {
     }
 
     fn room(&mut self, places: u32) {
-        // Before a place that has become free is used again.
+        // Before a place that has become free is used again; of several the last one holds.
+        self.hearing.news.retain(|news| !matches!(news, News::Room(_)));
         self.hearing.news.insert(0, News::Room(places));
     }
 

@@ -34,6 +34,17 @@ pub enum PreflightError {
         /// What to do about it.
         hint: String,
     },
+    /// The target allows a connection no request, and has gone on doing so until the timeout passed.
+    #[error(
+        "{address} allows no requests at once{}, and nothing can be asked of it",
+        if *protocol == "HTTP/1.1" { "" } else { " (MAX_CONCURRENT_STREAMS 0)" }
+    )]
+    NoRoom {
+        /// The address tried.
+        address: String,
+        /// The protocol's name.
+        protocol: &'static str,
+    },
     /// Not the protocol, or not well-formed.
     #[error("{address} {}: {explanation}{}{hint}", plaint(*violation, protocol, *is_refusal), quoted(first_line))]
     Protocol {

@@ -25,6 +25,7 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("pings answered", c.pinged),
         ("answers with Retry-After", c.asked_to_wait),
         ("refused by a full target", c.full),
+        ("allowed no requests by the target", c.allowed_none),
         ("requests that followed another of their arrival", c.followed),
         ("stopped by a limit of this machine", c.local_limit),
     ]

@@ -316,3 +316,46 @@ impl Protocol for Http2 {
         self.streams.iter().any(|(_, stream)| stream.has_begun)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blank::NothingToFill;
+    use crate::http2::fuzzing::requests;
+    use crate::protocol::Reply;
+
+    /// How often it was told that the connection takes nothing more.
+    struct Told(u32);
+
+    impl Sink for Told {
+        fn ready(&mut self) {}
+        fn room(&mut self, _: u32) {}
+        fn retired(&mut self) {
+            self.0 += 1;
+        }
+        fn first(&mut self, _: Tag) {}
+        fn head(&mut self, _: Tag, _: &[u8]) {}
+        fn body(&mut self, _: Tag, _: &[u8]) {}
+        fn done(&mut self, _: Tag, _: Reply) {}
+        fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
+    }
+
+    #[test]
+    fn a_connection_takes_no_more_before_its_numbers_run_out() {
+        let settings = Settings { limits: Limits::default(), streams: 100 };
+        let (mut http, mut shared, mut told) = (Http2::new(&settings), Http2::shared(1), Told(0));
+        // Of 100 streams the last one would have the highest number that there is.
+        http.next_id = MAX_31_BITS - 2 * 100;
+        let mut feed = |http: &mut Http2| {
+            http.feed(&mut shared, &[0, 0, 0, kind::SETTINGS, 0, 0, 0, 0, 0], &mut told).expect("settings");
+            told.0
+        };
+        assert_eq!(feed(&mut http), 0);
+        let mut others = Http2::shared(1);
+        for tag in 0..100 {
+            http.submit(&mut others, Tag(tag), 0, &requests()[0], &mut NothingToFill);
+        }
+        assert!(http.next_id <= MAX_31_BITS, "all that could be sent unlooked have a number");
+        assert_eq!((feed(&mut http), feed(&mut http)), (1, 1), "told once");
+    }
+}

@@ -8,7 +8,7 @@ use super::keys::Keys;
 use super::matching::Matching;
 use super::message::Message;
 use super::reader::Event;
-use super::shared::Shared;
+use super::shared::{self, Shared};
 use crate::blank::Filler;
 use crate::protocol::{Reply, Sink, Tag, Violation};
 use std::collections::VecDeque;
@@ -141,7 +141,7 @@ impl Exchange {
             Event::Begins => self.begin(shared, sink),
             Event::Piece(piece) => match self.coming {
                 Coming::Answer(tag) => sink.body(tag, piece),
-                Coming::Unknown => self.collected.extend_from_slice(piece),
+                Coming::Unknown => shared::collect(&mut self.collected, piece)?,
                 Coming::Nothing | Coming::Unsolicited => {}
             },
             Event::Ends(bytes) => self.end(shared, bytes, sink),
@@ -227,5 +227,81 @@ impl Exchange {
         for Awaited { tag, .. } in self.awaited.drain(..) {
             sink.lost(tag, fault.into(), false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blank::NothingToFill;
+    use crate::ws::COLLECTED_MAX;
+    use crate::ws::matching::Finder;
+
+    struct Nobody;
+
+    impl Sink for Nobody {
+        fn ready(&mut self) {}
+        fn room(&mut self, _: u32) {}
+        fn retired(&mut self) {}
+        fn first(&mut self, _: Tag) {}
+        fn head(&mut self, _: Tag, _: &[u8]) {}
+        fn body(&mut self, _: Tag, _: &[u8]) {}
+        fn done(&mut self, _: Tag, _: Reply) {}
+        fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
+    }
+
+    fn exchange(matching: Matching) -> (Exchange, Shared) {
+        (Exchange::new(matching, Opcode::Text, Keys::new()), Shared::default())
+    }
+
+    fn by_name() -> Matching {
+        Matching::Name(Finder::new(|_, name| {
+            name.push(b'a');
+            true
+        }))
+    }
+
+    #[test]
+    fn pings_whose_pongs_are_not_read_are_a_flood() {
+        let (mut exchange, mut shared) = exchange(Matching::Order);
+        let mut ping = || exchange.hear(&mut shared, Event::Ping(&[0; 125]), &mut Nobody);
+        // A pong is a head of 6 bytes and what the ping brought.
+        let taken = (0..).take_while(|_| ping().is_ok()).count();
+        assert_eq!(taken, UNREAD_MAX / 131 + 1);
+        assert_eq!(ping(), Err(Fault::Flood.into()));
+        let all = exchange.output().len();
+        exchange.wrote(all);
+        assert_eq!(exchange.hear(&mut shared, Event::Ping(b""), &mut Nobody), Ok(()), "it reads again");
+    }
+
+    #[test]
+    fn a_message_whose_request_is_unknown_is_collected_up_to_a_bound() {
+        let (mut exchange, mut shared) = exchange(by_name());
+        let message = Message::new(b"a"[..].into(), false);
+        let half = vec![b'x'; COLLECTED_MAX / 2];
+        for tag in 1..=2 {
+            exchange.submit(&mut shared, Tag(tag), &message, &mut NothingToFill);
+        }
+        let mut hear = |event| exchange.hear(&mut shared, event, &mut Nobody);
+        for event in [Event::Begins, Event::Piece(&half), Event::Piece(&half)] {
+            assert_eq!(hear(event), Ok(()));
+        }
+        assert_eq!(hear(Event::Ends(COLLECTED_MAX as u64)), Ok(()), "the longest that is looked at");
+        for event in [Event::Begins, Event::Piece(&half), Event::Piece(&half)] {
+            assert_eq!(hear(event), Ok(()));
+        }
+        assert_eq!(hear(Event::Piece(b"x")), Err(Fault::MessageUnchecked.into()));
+    }
+
+    #[test]
+    fn the_memory_of_a_long_message_is_not_kept() {
+        let (mut exchange, mut shared) = exchange(by_name());
+        let message = Message::new(b"a"[..].into(), false);
+        exchange.submit(&mut shared, Tag(1), &message, &mut NothingToFill);
+        for event in [Event::Begins, Event::Piece(&[b'x'; 1 << 20]), Event::Ends(1 << 20)] {
+            assert_eq!(exchange.hear(&mut shared, event, &mut Nobody), Ok(()));
+        }
+        let kept = shared.spare.iter().map(Vec::capacity).sum::<usize>();
+        assert!((1..128 << 10).contains(&kept), "{kept} bytes");
     }
 }

@@ -29,6 +29,7 @@ violations! {
     CloseCode, "close_code", "a close has a status code that may not be sent";
     Flood, "flood", "the target sends pings and does not read the pongs";
     UnawaitedOverflow, "unawaited_overflow", "more messages came than are kept for the steps that await one";
+    MessageUnchecked, "message_unchecked", "a message is longer than the 16 MiB that are looked at";
     ClosedNormal, "closed_normal", "the target closes the socket (1000, normal)";
     ClosedGoingAway, "closed_going_away", "the target closes the socket (1001, going away)";
     ClosedProtocolError, "closed_protocol_error", "the target closes the socket (1002, protocol error)";

@@ -117,6 +117,70 @@ mod tests {
         Ok(text)
     }
 
+    /// RFC 7541 C.2: each form of a field by itself.
+    #[test]
+    fn fields_of_appendix_c() {
+        for (hex, field, is_kept) in [
+            (
+                "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
+                "custom-key: custom-header\n",
+                true,
+            ),
+            ("040c 2f73 616d 706c 652f 7061 7468", ":path: /sample/path\n", false),
+            ("1008 7061 7373 776f 7264 0673 6563 7265 74", "password: secret\n", false),
+            ("82", ":method: GET\n", false),
+        ] {
+            let mut decoder = Decoder::new();
+            assert_eq!(read(&mut decoder, hex).unwrap(), field);
+            // The first index behind the fixed table.
+            let kept = read(&mut decoder, "be");
+            assert_eq!(kept.is_ok(), is_kept, "{field}");
+            assert!(!is_kept || kept.unwrap() == field);
+        }
+    }
+
+    /// RFC 7541 C.3: requests without Huffman coding.
+    #[test]
+    fn plain_requests_of_appendix_c() {
+        let mut decoder = Decoder::new();
+        let first = ":method: GET\n:scheme: http\n:path: /\n:authority: www.example.com\n";
+        let hex = "8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d";
+        assert_eq!(read(&mut decoder, hex).unwrap(), first);
+        let second = format!("{first}cache-control: no-cache\n");
+        assert_eq!(read(&mut decoder, "8286 84be 5808 6e6f 2d63 6163 6865").unwrap(), second);
+        let third = ":method: GET\n:scheme: https\n:path: /index.html\n:authority: www.example.com\n\
+                     custom-key: custom-value\n";
+        let hex = "8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65";
+        assert_eq!(read(&mut decoder, hex).unwrap(), third);
+    }
+
+    /// RFC 7541 C.6: answers with Huffman coding, in a table of 256 bytes that has to evict.
+    #[test]
+    fn coded_answers_of_appendix_c() {
+        let mut decoder = Decoder::new();
+        decoder.table.resize(256);
+        let rest = "date: Mon, 21 Oct 2013 20:13:21 GMT\nlocation: https://www.example.com\n";
+        let first = read(
+            &mut decoder,
+            "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d 29ad 1718 \
+             63c7 8f0b 97c8 e9ae 82ae 43d3",
+        );
+        assert_eq!(first.unwrap(), format!(":status: 302\ncache-control: private\n{rest}"));
+        let second = read(&mut decoder, "4883 640e ffc1 c0bf").unwrap();
+        assert_eq!(second, format!(":status: 307\ncache-control: private\n{rest}"));
+        let third = read(
+            &mut decoder,
+            "88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7 \
+             b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07",
+        );
+        assert_eq!(
+            third.unwrap(),
+            ":status: 200\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:22 GMT\n\
+             location: https://www.example.com\ncontent-encoding: gzip\n\
+             set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1\n"
+        );
+    }
+
     /// RFC 7541 C.4: requests with Huffman coding.
     #[test]
     fn requests_of_appendix_c() {

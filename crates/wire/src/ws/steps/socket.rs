@@ -10,7 +10,7 @@ use crate::ws::frame::{self, Opcode};
 use crate::ws::handshake::Handshake;
 use crate::ws::keys::Keys;
 use crate::ws::reader::{Event, Reader};
-use crate::ws::shared::Shared;
+use crate::ws::shared::{self, Shared};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -250,7 +250,7 @@ impl Socket {
         }
         match event {
             Event::Begins => shared.lend(&mut self.coming),
-            Event::Piece(piece) => self.coming.extend_from_slice(piece),
+            Event::Piece(piece) => shared::collect(&mut self.coming, piece)?,
             Event::Ends(_) => return self.end_message(shared, sink),
             Event::Ping(payload) => {
                 if self.output().len() > UNREAD_MAX {

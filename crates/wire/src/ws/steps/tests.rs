@@ -1,6 +1,7 @@
 use super::*;
 use crate::blank::NothingToFill;
 use crate::protocol::Reply;
+use crate::ws::COLLECTED_MAX;
 use crate::ws::handshake::accept;
 use socket::{KEPT_BYTES_MAX, KEPT_MAX};
 
@@ -248,4 +249,44 @@ fn no_two_violations_share_a_name() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), VIOLATIONS.len());
+}
+
+fn head_of(bytes: usize) -> Vec<u8> {
+    [&b"\x82\x7f"[..], &(bytes as u64).to_be_bytes()].concat()
+}
+
+#[test]
+fn a_message_is_collected_up_to_a_bound() {
+    let unchecked = Violation::Malformed(OF_HTTP as u16 + Fault::MessageUnchecked.number());
+    let mut world = World::opened(vec![send(true, &[])]);
+    world.submit(1).written();
+    let half = vec![b'2'; COLLECTED_MAX / 2];
+    for piece in [&head_of(COLLECTED_MAX), &half, &half] {
+        world.feed(piece).unwrap();
+    }
+    assert_eq!(world.told(), ["unsolicited"], "the longest that is looked at");
+    for piece in [&head_of(COLLECTED_MAX + 1), &half, &half] {
+        world.feed(piece).unwrap();
+    }
+    assert_eq!(world.feed(b"2"), Err(unchecked));
+}
+
+#[test]
+fn the_memory_of_a_long_message_is_not_kept() {
+    let mut world = World::opened(vec![send(true, &[])]);
+    world.submit(1).written();
+    world.feed(&[head_of(1 << 20), vec![b'2'; 1 << 20]].concat()).unwrap();
+    let kept: usize = world.shared.ws.spare.iter().map(Vec::capacity).sum();
+    assert!((1..128 << 10).contains(&kept), "{kept} bytes");
+}
+
+#[test]
+fn pings_whose_pongs_are_not_read_are_a_flood() {
+    let flood = Violation::Malformed(OF_HTTP as u16 + Fault::Flood.number());
+    let mut world = World::opened(vec![send(true, &[])]);
+    let ping = [&b"\x89\x7d"[..], &[0; 125]].concat();
+    // A pong is a head of 6 bytes and what the ping brought.
+    let taken = (0..).take_while(|_| world.feed(&ping).is_ok()).count();
+    assert_eq!(taken, (1 << 20) / 131 + 1);
+    assert_eq!(world.feed(&ping), Err(flood));
 }

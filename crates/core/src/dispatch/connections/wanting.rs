@@ -1,0 +1,65 @@
+//! Whether one more connection is wanted, and whether the limits are to blame that there is none.
+
+use super::{Connections, OPENING_MIN};
+use crate::time::Instant;
+
+impl Connections {
+    #[inline]
+    pub(in crate::dispatch) fn can_open(&self) -> bool {
+        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
+    }
+
+    /// Whether connections should be opened for this many waiting arrivals.
+    #[inline]
+    pub(in crate::dispatch) fn want_more(&self, waiting: u64, now: Instant) -> bool {
+        // Where the target allows a connection nothing, another one would be of no more use.
+        let is_wanted =
+            self.places_ahead() < waiting && !self.are_shut() || (self.owed > 0 && now >= self.owed_from);
+        is_wanted && self.can_open()
+    }
+
+    /// When connections that are owed are tried again.
+    pub(in crate::dispatch) fn owed_at(&self) -> Option<Instant> {
+        (self.owed > 0 && self.has_started).then_some(self.owed_from)
+    }
+
+    /// Requests that the connections being opened will take, if the target goes on allowing as many as it last did.
+    #[inline]
+    fn places_ahead(&self) -> u64 {
+        u64::from(self.opening.len - self.own.opening) * u64::from(self.allowed.max(1))
+    }
+
+    /// The target allows a connection nothing that has nothing under way.
+    #[inline]
+    pub(in crate::dispatch) fn are_shut(&self) -> bool {
+        self.shut > 0
+    }
+
+    /// Attempts vanish, so fewer are made at once.
+    pub(in crate::dispatch) fn slow_down_opening(&mut self) {
+        self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
+    }
+
+    #[inline]
+    pub(super) fn is_at_limit(&self) -> bool {
+        // If most connections are still being opened, it is the target that has not accepted them. A larger pool would
+        // only have more of them waiting.
+        let in_use = self.total() >= self.max && self.open >= self.opening.len;
+        in_use || self.blocked_until.is_some()
+    }
+
+    #[inline]
+    pub(in crate::dispatch) fn note_fullness(&mut self, now: Instant, waiting: u64) {
+        // Neither is it at its limit nor was it.
+        let may_be_full = self.total() >= self.max || self.blocked_until.is_some() || self.are_shut();
+        if !may_be_full && self.fullness.is_blank() {
+            return;
+        }
+        let at_limit = self.is_at_limit() || self.are_shut();
+        // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
+        // connection each is never short of them.
+        let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
+        let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
+        self.fullness.note(now, self.open >= self.max, at_limit && is_short);
+    }
+}

@@ -1,0 +1,41 @@
+//! What a connection says of itself: how much it takes, and that it takes no more.
+
+use super::{Actions, ConnId, Dispatch};
+use crate::load::Load;
+use crate::record::Recorder;
+use crate::time::Instant;
+
+impl<L: Load> Dispatch<L> {
+    pub(super) fn room(
+        &mut self,
+        id: ConnId,
+        places: u32,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let connections = &mut self.lane(id).connections;
+        let Some(slot) = connections.resolve(id) else { return };
+        connections.set_room(slot, places, now);
+        let origin = usize::from(id.origin);
+        rec.connections(origin).allowed_none += u64::from(places == 0);
+        if self.lanes[origin].connections.at(slot).is_open {
+            self.close_if_over(origin, slot, now, out, rec);
+        }
+    }
+
+    /// This may come before the connection is open, which then ends as soon as it is.
+    pub(super) fn retired(&mut self, id: ConnId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let connections = &mut self.lane(id).connections;
+        let Some(slot) = connections.resolve(id) else { return };
+        let conn = connections.at(slot);
+        let (is_open, is_socket) = (conn.is_open, conn.owner.is_some());
+        // A journey's WebSocket is opened for one step, which is sent on it and fails with it.
+        if is_open || !is_socket {
+            connections.retire(slot, now);
+        }
+        if is_open {
+            self.close_if_over(usize::from(id.origin), slot, now, out, rec);
+        }
+    }
+}
