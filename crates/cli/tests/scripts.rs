@@ -227,6 +227,34 @@ fn a_script_that_does_not_come_back_is_ended() {
     assert_eq!(server.seen().len(), 0);
 }
 
+/// It sleeps, so that no machine is too fast for it: a second of load takes 1.6 s of it at the least.
+#[test]
+fn what_a_script_takes_is_no_fault_of_the_target() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "local n = 0
+         function request() n = n + 1 os.execute('sleep 0.004') return wrk.format(nil, '/' .. n) end",
+    );
+    let args = ["-R", "400", "-d", "5s", "-t", "1", "--timeout", "2s", "--script", "s.lua", "--no-preflight"];
+    let run = place.measure(&[&[&server.url()[..]], &args[..]].concat());
+    run.assert_accounts();
+    assert_eq!(run.at("/validity/status"), "invalid", "{:#}", run.at("/validity"));
+    assert!(!run.has_finding("saturated"), "{:#}", run.at("/validity"));
+    let findings = run.at("/validity/findings").as_array().expect("a list");
+    let blames_script = |finding: &&serde_json::Value| {
+        finding["severity"] == "invalidates"
+            && finding["code"]
+                .as_str()
+                .is_some_and(|code| code.starts_with("generator_") || code == "sent_below_offered")
+            && finding["remedy"].as_str().is_some_and(|remedy| remedy.contains("The script s.lua runs in"))
+    };
+    assert!(findings.iter().any(|finding| blames_script(&finding)), "{findings:#?}");
+    let lag = run.at("/lag_causes");
+    let ns = |cause: &str| lag[cause].as_f64().unwrap_or_else(|| panic!("no {cause} in {lag}"));
+    assert!(ns("generator_ns") > 3.0 * (ns("connecting_ns") + ns("no_connection_ns")), "{lag}");
+}
+
 #[test]
 fn the_example_runs_against_a_server() {
     let (server, place) = (healthy(), Place::new());
