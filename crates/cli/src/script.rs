@@ -231,6 +231,7 @@ fn figures(document: &RunDocument, tally: &Tally) -> Figures {
         mean: known.mean_ns().unwrap_or(0.0) / US,
         stdev: known.histogram.stdev() / US,
         percentiles: survival.steps().map(|(ns, share)| (share * 100.0, ns as f64 / US)).collect(),
+        values: known.bins().map(|(ns, count)| (ns as f64 / US, count)).collect(),
     };
     let measured = series.rows.iter().filter(|row| {
         row.start_ns >= series.load_from_ns && row.start_ns + row.length_ns <= series.load_to_ns
@@ -258,7 +259,8 @@ fn spread(mut values: Vec<f64>) -> Spread {
     let mean = values.iter().sum::<f64>() / count;
     let stdev = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
     let percentiles = (1..).zip(&values).map(|(rank, &value)| (f64::from(rank) * 100.0 / count, value));
-    Spread { min, max, mean, stdev, percentiles: percentiles.collect() }
+    let different = values.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)).collect();
+    Spread { min, max, mean, stdev, percentiles: percentiles.collect(), values: different }
 }
 
 /// Ends the process when the script does not come back: nothing can interrupt it, and the run would never end.
@@ -336,6 +338,7 @@ mod tests {
         assert_eq!((spread.min, spread.max, spread.mean), (1.0, 3.0, 2.0));
         assert_eq!(spread.stdev, 0.5f64.sqrt());
         assert_eq!(spread.percentiles, [(25.0, 1.0), (50.0, 2.0), (75.0, 2.0), (100.0, 3.0)]);
+        assert_eq!(spread.values, [(1.0, 1), (2.0, 2), (3.0, 1)]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Journeys through the binary: on a real server, in the virtual world, and refused where they make no sense.
 
 use crate::support::Place;
-use crate::support::hostile::{Act, Hostile, answer, ok};
+use crate::support::hostile::{Act, Hostile, answer, healthy, ok};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const BUY: &str = "[[journeys]]\nname = \"buy\"\nthink = \"50ms\"\n[[journeys.steps]]\nname = \"search\"\nurl = \"/search\"\n\
@@ -148,4 +149,51 @@ fn a_plan_with_journeys_is_shown_as_it_is_read() {
         let json = |name: &str| place.call(&["plan", "show", name, "--as", "json"]).stdout;
         assert_eq!(json(&name), json("plan.toml"), "{shown}");
     }
+}
+
+/// By journey: the keys that its two requests ask for.
+fn keys_of_journeys(inserts: &str, threads: &str) -> BTreeMap<u64, Vec<u64>> {
+    let (server, place) = (healthy(), Place::new());
+    // Nearly always the newest key is asked for, and 15 more are inserted while a journey thinks.
+    place.file(
+        "plan.toml",
+        format!(
+            "[load]\nrate = 100\nduration = \"2s\"\nseed = 3\n\
+             [let]\nkey = \"latest(10, s=10, inserts={inserts})\"\nj = \"sequential\"\n\
+             [[requests]]\nweight = 1\nname = \"put\"\nurl = \"/put\"\nmethod = \"POST\"\ninserts = true\n\
+             [[journeys]]\nweight = 1\nname = \"get\"\nthink = \"300ms\"\n\
+             [[journeys.steps]]\nurl = \"/a/{{{{j}}}}/{{{{key}}}}\"\n\
+             [[journeys.steps]]\nurl = \"/b/{{{{j}}}}/{{{{key}}}}\"\n"
+        ),
+    );
+    let run = place.measure(&["plan.toml", &server.url(), "-t", threads, "--no-preflight"]);
+    run.assert_all("ok");
+    if inserts == "expected" {
+        let args = ["sim", "plan.toml", "--server", "service=1ms", "--json", "-o", "simulated"];
+        let simulated = place.call(&args).run();
+        assert_eq!(simulated.at("/values_sent"), run.at("/values_sent"));
+    }
+    // What is said before a load tells how long is waited behind it.
+    let summary = run.at("/plan/summary").as_str().expect("a text");
+    assert!(summary.contains(", then up to ") && summary.contains(" for journeys under way"), "{summary}");
+    let mut all: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for seen in server.seen().iter().filter(|seen| seen.method == "GET") {
+        let parts: Vec<u64> = seen.target.split('/').filter_map(|part| part.parse().ok()).collect();
+        all.entry(parts[0]).or_default().push(parts[1]);
+    }
+    all
+}
+
+#[test]
+fn the_requests_of_a_journey_ask_for_one_newest_key() {
+    let one = keys_of_journeys("expected", "1");
+    let is_one_key = |all: &BTreeMap<u64, Vec<u64>>| {
+        assert_eq!(all.len(), 100);
+        assert!(all.values().all(|keys| keys.len() == 2 && keys[0] == keys[1]), "{all:?}");
+        assert!(all.values().flatten().any(|key| *key > 50), "new keys are drawn, too: {all:?}");
+    };
+    is_one_key(&one);
+    assert_eq!(keys_of_journeys("expected", "3"), one);
+    // What has ended by then is another run's own, and still the same for both requests.
+    is_one_key(&keys_of_journeys("acknowledged", "3"));
 }

@@ -227,6 +227,105 @@ fn a_script_that_does_not_come_back_is_ended() {
     assert_eq!(server.seen().len(), 0);
 }
 
+/// It sleeps, so that no machine is too fast for it: a second of load takes 1.6 s of it at the least.
+#[test]
+fn what_a_script_takes_is_no_fault_of_the_target() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "local n = 0
+         function request() n = n + 1 os.execute('sleep 0.004') return wrk.format(nil, '/' .. n) end",
+    );
+    let args = ["-R", "400", "-d", "5s", "-t", "1", "--timeout", "2s", "--script", "s.lua", "--no-preflight"];
+    let run = place.measure(&[&[&server.url()[..]], &args[..]].concat());
+    run.assert_accounts();
+    assert_eq!(run.at("/validity/status"), "invalid", "{:#}", run.at("/validity"));
+    assert!(!run.has_finding("saturated"), "{:#}", run.at("/validity"));
+    let findings = run.at("/validity/findings").as_array().expect("a list");
+    let blames_script = |finding: &&serde_json::Value| {
+        finding["severity"] == "invalidates"
+            && finding["code"]
+                .as_str()
+                .is_some_and(|code| code.starts_with("generator_") || code == "sent_below_offered")
+            && finding["remedy"].as_str().is_some_and(|remedy| remedy.contains("The script s.lua runs in"))
+    };
+    assert!(findings.iter().any(|finding| blames_script(&finding)), "{findings:#?}");
+    let lag = run.at("/lag_causes");
+    let ns = |cause: &str| lag[cause].as_f64().unwrap_or_else(|| panic!("no {cause} in {lag}"));
+    assert!(ns("generator_ns") > 3.0 * (ns("connecting_ns") + ns("no_connection_ns")), "{lag}");
+}
+
+/// As wrk publishes it, and what its SCRIPTING says of values.
+#[test]
+fn wrks_setup_and_report_say_what_they_say_there() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        r#"
+local counter = 1
+local threads = {}
+
+function setup(thread)
+   thread:set("id", counter)
+   table.insert(threads, thread)
+   counter = counter + 1
+end
+
+function init(args)
+   requests  = 0
+   responses = 0
+
+   local msg = "thread %d created"
+   print(msg:format(id))
+end
+
+function request()
+   requests = requests + 1
+   return wrk.request()
+end
+
+function response(status, headers, body)
+   responses = responses + 1
+end
+
+function done(summary, latency, requests)
+   for index, thread in ipairs(threads) do
+      local id        = thread:get("id")
+      local requests  = thread:get("requests")
+      local responses = thread:get("responses")
+      local msg = "thread %d made %d requests and got %d responses"
+      print(msg:format(id, requests, responses))
+   end
+   io.write("------------------------------\n")
+   for _, p in pairs({ 50, 90, 99, 99.999 }) do
+      n = latency:percentile(p)
+      io.write(string.format("%g%%,%d\n", p, n))
+   end
+   local all, last = 0, 0
+   for i = 1, #latency do
+      local value, count = latency(i)
+      assert(value > last and count > 0)
+      all, last = all + count, value
+   end
+   print(string.format("%d values, the last is the largest: %s", all, tostring(last == latency.max)))
+   print(string.format("%d seconds or fewer", #requests))
+end
+"#,
+    );
+    let said =
+        place.call(&[&["run"], &args(&server.url(), &["-t", "2", "-c", "2", "-o", "out"])[..]].concat());
+    for line in [
+        "thread 1 created",
+        "thread 2 made 100 requests and got 100 responses",
+        "99.999%,",
+        "200 values, the last is the largest: true",
+        "1 seconds or fewer",
+    ] {
+        assert!(said.stderr.contains(line), "{line:?}: {said:?}");
+    }
+    assert!(!said.stderr.contains("done() failed"), "{said:?}");
+}
+
 #[test]
 fn the_example_runs_against_a_server() {
     let (server, place) = (healthy(), Place::new());

@@ -212,6 +212,62 @@ fn setup_brings_a_token_to_every_request() {
 }
 
 #[test]
+fn a_token_of_setup_reaches_every_thread() {
+    let logins = std::sync::atomic::AtomicU32::new(0);
+    let server = Hostile::start(move |seen| match seen.target.as_str() {
+        "/login" => {
+            let n = logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Act::Answer(answer("200 OK", &format!("{{\"access_token\": \"t0ken-{n}\"}}")))
+        }
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    // Rows of threads lie apart, so what is asked says which thread asks: each takes one of three that follow each other.
+    let plan =
+        LOGIN.replace("url = \"/items\"", "url = \"/items/{{index}}\"").replace("rate = 50", "rate = 60");
+    place.file("plan.toml", plan);
+    let args = ["run", "plan.toml", &server.url(), "-t", "3", "--no-preflight", "-o", "out", "--json"];
+    let run = finish(place.command(&args).env("PASSWORD", "s3cret")).run();
+    run.assert_all("ok");
+    assert_eq!(run.count("/plan/threads"), 3);
+    let seen = server.seen();
+    let items: Vec<_> = seen.iter().filter(|one| one.target.starts_with("/items/")).collect();
+    assert_eq!(items.len(), 60);
+    let number =
+        |token: &str| token.strip_prefix("Bearer t0ken-").expect("a token").parse::<u32>().expect("a number");
+    let tokens: Vec<u32> =
+        items.iter().map(|one| number(one.header("authorization").expect("a token"))).collect();
+    // The first one and those of later, whoever of the three sends the last ones.
+    assert!(tokens.contains(&0) && tokens[57..].iter().all(|token| *token > 0), "{tokens:?}");
+}
+
+#[test]
+fn setup_that_fails_later_is_found() {
+    let logins = std::sync::atomic::AtomicU32::new(0);
+    let server = Hostile::start(move |seen| match seen.target.as_str() {
+        "/login" => match logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => Act::Answer(answer("200 OK", "{\"access_token\": \"t0ken-0\"}")),
+            _ => Act::Answer(answer("503 Service Unavailable", "")),
+        },
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", LOGIN.replace("duration = \"1s\"", "duration = \"2s\""));
+    let said = finish(
+        place.command(&["run", "plan.toml", &server.url(), "-o", "out", "--json"]).env("PASSWORD", "s3cret"),
+    );
+    let run = said.run();
+    run.assert_all("ok");
+    let findings = run.at("/validity/findings").as_array().expect("a list");
+    let found = findings.iter().find(|finding| finding["code"] == "setup_failed").expect("a finding");
+    assert_eq!(found["severity"], "degrades", "{found}");
+    assert!(found["message"].as_str().expect("a text").starts_with("[[setup]] login failed "), "{found}");
+    let seen = server.seen();
+    let tokens: Vec<&str> = seen.iter().filter_map(|one| one.header("authorization")).collect();
+    assert!(tokens.iter().all(|token| *token == "Bearer t0ken-0"), "older values are used: {tokens:?}");
+}
+
+#[test]
 fn setup_that_brings_nothing_stops_the_run() {
     for (body, why) in [("{}", "does not have token"), ("no JSON", "does not have token")] {
         let server = Hostile::start(move |_| Act::Answer(answer("200 OK", body)));

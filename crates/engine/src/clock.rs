@@ -64,6 +64,17 @@ pub(crate) struct Watch {
     pauses: Pauses,
     /// The absence since the last call of [`Watch::take_absence`].
     absence: Option<Absence>,
+    /// Time in a script since the worker last looked at its sockets.
+    script: Option<InScript>,
+}
+
+/// Many short calls of a script keep a worker from its sockets for as long as one long call does.
+#[derive(Clone, Copy, Debug)]
+struct InScript {
+    /// Just before the first of them.
+    from: Instant,
+    /// All of them, until they are noted as an absence.
+    spent: Nanos,
 }
 
 /// The time between two looks at the clock, the second of which came late.
@@ -89,7 +100,7 @@ pub(crate) struct Pauses {
 
 impl Watch {
     pub(crate) fn new(clock: Clock) -> Watch {
-        Watch { clock, last: clock.now(), pauses: Pauses::default(), absence: None }
+        Watch { clock, last: clock.now(), pauses: Pauses::default(), absence: None, script: None }
     }
 
     /// The time now. The worker was not asked to wait since the last look.
@@ -99,6 +110,29 @@ impl Watch {
         self.note(self.last, now, now.since(self.last));
         self.last = now;
         now
+    }
+
+    /// Since `began`, the last look, the worker has run a script. It was away for that time, which counts from the length on from
+    /// which any absence does, in one call or in several.
+    #[inline]
+    pub(crate) fn in_script(&mut self, began: Instant) {
+        let now = self.clock.now();
+        let took = now.since(began);
+        let InScript { from, spent } = self.script.unwrap_or(InScript { from: began, spent: Nanos::ZERO });
+        let spent = spent + took;
+        self.note(from, now, spent);
+        let noted = spent >= PAUSE_FROM;
+        self.script = Some(InScript {
+            from: if noted { now } else { from },
+            spent: if noted { Nanos::ZERO } else { spent },
+        });
+        self.last = now;
+    }
+
+    /// The worker looks at its sockets.
+    #[inline]
+    pub(crate) fn looks_at_sockets(&mut self) {
+        self.script = None;
     }
 
     /// The time now, after a wait that should have ended at `until` at the latest.
@@ -177,5 +211,33 @@ mod tests {
         let last = watch.last;
         watch.now();
         assert_eq!(watch.take_absence().expect("it was away").from, last);
+    }
+
+    #[test]
+    fn calls_of_a_script_add_up_until_the_worker_looks_at_its_sockets() {
+        let mut watch = Watch::new(Clock::start());
+        watch.clock.origin_ns -= 1_000_000_000;
+        // As if a call had begun so long ago.
+        let call = |watch: &mut Watch, us: u64| {
+            let began = Instant(watch.clock.now().0 - us * 1_000);
+            watch.in_script(began);
+            began
+        };
+        watch.now();
+        watch.take_absence();
+        let first = call(&mut watch, 400);
+        assert!(!watch.was_away());
+        call(&mut watch, 700);
+        let Absence { from, away, .. } = watch.take_absence().expect("together they were long");
+        assert!(from == first && away >= Nanos::from_micros(1_100), "{away:?}");
+        // What was noted is not noted again.
+        call(&mut watch, 400);
+        assert!(!watch.was_away());
+        watch.looks_at_sockets();
+        call(&mut watch, 500);
+        assert!(!watch.was_away());
+        call(&mut watch, 4_000);
+        let Absence { away, .. } = watch.take_absence().expect("it was long");
+        assert!(away >= Nanos::from_millis(4), "{away:?}");
     }
 }

@@ -15,15 +15,16 @@ pub(crate) struct Composing<'a> {
 }
 
 impl<'a> Composing<'a> {
-    /// Draws for an arrival of `plan`, whose schedule began at `start`. `None` if the rows have run out.
+    /// Draws for an arrival of `plan`, whose schedule began at `start`; its journey was to start at `began`. `None` if the rows have
+    /// run out.
     pub(crate) fn begin(
         values: &'a Values,
         composer: &'a mut Composer,
         plan: &Plan,
         arrival: &Arrival,
-        start: Instant,
+        (start, began): (Instant, Instant),
     ) -> Option<Composing<'a>> {
-        composer.draw(values, plan, arrival, start).then_some(Composing { values, composer })
+        composer.draw_begun(values, plan, arrival, (start, began)).then_some(Composing { values, composer })
     }
 }
 

@@ -116,6 +116,7 @@ impl Pacer {
     /// answers. Returns the time afterwards.
     pub(crate) fn wait(&mut self, wake: Instant, awaits_answers: bool) -> Instant {
         let now = self.watch.last();
+        self.watch.looks_at_sockets();
         if wake <= now {
             self.poll(Patience::None);
             let after = self.watch.now();

@@ -123,7 +123,7 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
             }
             (Some(values), Some(composer)) => {
                 composer.look_up(values, kept, arrival);
-                match Composing::begin(values, composer, &job.plan, arrival, Instant(0)) {
+                match Composing::begin(values, composer, &job.plan, arrival, (Instant(0), arrival.intended)) {
                     Some(mut composing) => ask(&once, address, timeout, &mut composing),
                     None => return None,
                 }

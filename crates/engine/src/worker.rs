@@ -174,6 +174,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                     .with_origins(origins)
                     .with_room(places)
                     .with_failed(failed_each)
+                    .with_own_waits(job.script.is_some())
                     .with_addresses(ways.iter().map(|way| way.has_several)),
             ),
             actions: Actions::with_capacity(ACTIONS_MAX),

@@ -89,7 +89,11 @@ fn draws_allocate_nothing_and_rows_take_their_bytes() {
     let peak = PEAK.load(Ordering::SeqCst) - before;
     assert!(peak < 3 * rows, "{peak} bytes at the most for {rows} of rows");
 
-    let mut sources = vec![shuffled];
+    // A copy is for other requests of the same run.
+    let copy = shuffled.clone();
+    assert_eq!(HELD.load(Ordering::SeqCst) - before, held, "a copy shares the rows");
+
+    let mut sources = vec![shuffled, copy];
     for text in [
         "csv(users.csv, once)",
         "csv(users.csv, random)",

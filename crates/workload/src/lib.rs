@@ -15,6 +15,7 @@ mod encode;
 mod error;
 mod expression;
 mod feeder;
+mod frozen;
 mod globals;
 mod hole;
 mod identity;

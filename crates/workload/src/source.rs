@@ -11,6 +11,7 @@ use crate::sizes::{self, Size};
 use crate::weighted::Weighted;
 use crate::ycsb::{self, Ycsb};
 use crate::{error::Fault, expression::arguments::Arguments};
+use std::sync::Arc;
 
 const HISTOGRAM: (&str, &str) = ("histogram", "histogram(file), with lines of `value,weight`");
 
@@ -21,13 +22,14 @@ pub struct Source {
     kind: Kind,
 }
 
+/// What files hold is large, and the same in each copy of a source.
 #[derive(Clone, PartialEq, Debug)]
 enum Kind {
     Keys(Keys),
     Size(Size),
-    Weighted(Weighted),
+    Weighted(Arc<Weighted>),
     Ycsb(Ycsb),
-    Rows(Feeder),
+    Rows(Arc<Feeder>),
 }
 
 /// What of a [`Drawing`] a source looks at, besides the key.
@@ -49,7 +51,7 @@ impl Source {
     /// The expression can't be used, or one of its files can't.
     pub fn parse(text: &str, open: &mut Open<'_>) -> Result<Source, SourceError> {
         let kind = match parse(text)? {
-            Expression::List(values) => Kind::Rows(Feeder::of_values(&values, 0..text.len())?),
+            Expression::List(values) => Kind::Rows(Arc::new(Feeder::of_values(&values, 0..text.len())?)),
             Expression::Call(call) => kind(&call, open)?,
         };
         Ok(Source { kind })
@@ -188,10 +190,10 @@ fn kind(call: &Call, open: &mut Open<'_>) -> Result<Kind, SourceError> {
         return Ycsb::parse(call, usage).map(Kind::Ycsb);
     }
     if let Some(usage) = usage(&feeder::FUNCTIONS) {
-        return Feeder::parse(call, usage, open).map(Kind::Rows);
+        return Feeder::parse(call, usage, open).map(Arc::new).map(Kind::Rows);
     }
     if let Some(usage) = usage(&[HISTOGRAM]) {
-        return histogram(call, usage, open).map(Kind::Weighted);
+        return histogram(call, usage, open).map(Arc::new).map(Kind::Weighted);
     }
     Err(unknown(call))
 }

@@ -7,6 +7,7 @@ use crate::draws::Drawn;
 use crate::draws::{Drawing, Draws};
 use crate::encode::encode;
 use crate::error::ValuesError;
+use crate::frozen::Frozen;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::identity;
@@ -16,6 +17,7 @@ use crate::lets::Lets;
 use crate::sent::Sent;
 use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
+use unblink_core::journey::Paths;
 use unblink_core::mix::{Among, Counted};
 use unblink_core::plan::Plan;
 use unblink_core::recorded::Recorded;
@@ -164,12 +166,11 @@ impl Values {
         self.compositions.get(operation as usize)?.as_ref()
     }
 
-    /// What a request of this operation sends depends on when it is intended.
+    /// What a request of this operation sends depends on when it is intended itself, not only on when its journey began.
     pub fn goes_by_time(&self, operation: u32) -> bool {
         self.composition(operation).is_some_and(|composition| {
             let is_clock = |hole: &Hole| matches!(hole.what, What::Now(_));
             composition.holes.iter().any(is_clock)
-                || composition.uses.iter().any(|&of| self.lets.source(of).needs().inserted)
         })
     }
 
@@ -201,16 +202,16 @@ impl Values {
         number.map_or(&[], |number| recorded.text(number))
     }
 
-    /// What a named value is drawn for.
+    /// What a named value is drawn for. The requests of a journey have it in common, and the inserts that are counted for it: those
+    /// before it `began`, in the time of the schedule, or before `ended` where only those count that have ended.
     fn drawing(
         &self,
         of: u32,
         arrival: &Arrival,
-        elapsed: Nanos,
+        (began, ended): (Nanos, Nanos),
         plan: &Plan,
         counted: &mut [Box<[Counted]>],
     ) -> Drawing {
-        // The requests of a journey have it in common.
         let step = if arrival.journey.is_some() { 0 } else { arrival.key.step };
         let key = Key { step, ..arrival.key };
         let ordinal = self.among[of as usize].as_ref().and_then(|by_load| {
@@ -222,11 +223,9 @@ impl Values {
             of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
         });
         let needs = self.lets.source(of).needs();
-        let inserted = match (needs.inserted, &self.inserted) {
-            (true, Some(inserted)) if needs.ended => {
-                self.inserted_before(elapsed.min(inserted.until()), plan)
-            }
-            (true, _) => self.inserted_before(elapsed, plan),
+        let inserted = match (needs.inserted, needs.ended) {
+            (true, true) => self.inserted_before(began.min(ended), plan),
+            (true, false) => self.inserted_before(began, plan),
             (false, _) => 0,
         };
         Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted }
@@ -260,6 +259,8 @@ pub struct Composer {
     places: Box<[u64]>,
     /// By named value: what was drawn of it for requests that had all they need.
     sent: Box<[Sent]>,
+    /// Where values count inserts that have ended.
+    frozen: Frozen,
 }
 
 impl Composer {
@@ -285,20 +286,36 @@ impl Composer {
             counted: values.among.iter().map(of_value).collect(),
             places: vec![0; values.lets.iter().len()].into(),
             sent: vec![Sent::default(); values.lets.iter().len()].into(),
+            frozen: Frozen::new(plan.journeys().map_or(0, Paths::under_way_max)),
         }
     }
 
-    /// Draws all that `arrival` needs; `start` is the zero of the schedule. False if rows have run out.
+    /// Draws all that `arrival` needs, which stands alone or is the first request of its journey; `start` is the zero of the schedule.
+    /// False if rows have run out.
     #[inline]
     pub fn draw(&mut self, values: &Values, plan: &Plan, arrival: &Arrival, start: Instant) -> bool {
+        self.draw_begun(values, plan, arrival, (start, arrival.intended))
+    }
+
+    /// The same of any arrival: its journey was to start at `began`, or it was itself.
+    #[inline]
+    pub fn draw_begun(
+        &mut self,
+        values: &Values,
+        plan: &Plan,
+        arrival: &Arrival,
+        (start, began): (Instant, Instant),
+    ) -> bool {
         let Some(composition) = values.composition(arrival.operation) else { return true };
         self.globals.refresh(&values.globals);
         self.key = arrival.key;
         self.index = arrival.index;
         self.operation = arrival.operation;
         self.elapsed = arrival.intended.since(start);
+        let ended = values.inserted.as_ref().map(|inserted| self.frozen.until(inserted, arrival));
+        let until = (began.since(start), ended.unwrap_or_default());
         let all = composition.uses.iter().all(|&of| {
-            let drawing = values.drawing(of, arrival, self.elapsed, plan, &mut self.counted[of as usize]);
+            let drawing = values.drawing(of, arrival, until, plan, &mut self.counted[of as usize]);
             let source = values.lets.source(of);
             let seed = values.seeds[of as usize];
             let drawn = match (drawing.ordinal, source.draw_placed(seed, &drawing)) {

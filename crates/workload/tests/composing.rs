@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read};
-use unblink_core::arrival::Arrival;
+use unblink_core::arrival::{Arrival, Key};
 use unblink_core::dispatch::Pool;
+use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Think};
 use unblink_core::load::Load;
 use unblink_core::mix::{Mix, Order};
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{Part, ServerSpec, Service, Sight, Watch, WorldSpec, ZERO, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::Context;
 use unblink_workload::template::Holes;
-use unblink_workload::{Composer, Composition, Lets, Source, Values, ValuesError};
+use unblink_workload::{Composer, Composition, Drawing, Lets, Source, Values, ValuesError};
 
 const START: Instant = Instant(5_000_000_000);
 
@@ -62,7 +65,17 @@ fn said(
     arrival: &Arrival,
     start: Instant,
 ) -> Option<Vec<String>> {
-    composer.draw(values, plan, arrival, start).then(|| {
+    said_begun(composer, values, plan, arrival, (start, arrival.intended))
+}
+
+fn said_begun(
+    composer: &mut Composer,
+    values: &Values,
+    plan: &Plan,
+    arrival: &Arrival,
+    begun: (Instant, Instant),
+) -> Option<Vec<String>> {
+    composer.draw_begun(values, plan, arrival, begun).then(|| {
         let of_place = |place| {
             let mut out = Vec::new();
             composer.write(values, place, &mut out);
@@ -140,8 +153,8 @@ struct Sending<'a> {
 
 impl Watch for Sending<'_> {
     fn see(&mut self, _at: Instant, sight: Sight) {
-        let Sight::Sent(arrival) = sight else { return };
-        let said = said(&mut self.composer, self.values, self.plan, &arrival, ZERO);
+        let Sight::Sent(arrival, began) = sight else { return };
+        let said = said_begun(&mut self.composer, self.values, self.plan, &arrival, (ZERO, began));
         assert!(self.written.insert(arrival.index, (arrival.operation, said)).is_none());
     }
 }
@@ -222,4 +235,155 @@ fn the_newest_keys_follow_the_inserts() {
     // A fifth of the arrivals insert a key each; the newest one is known by the schedule.
     assert!(keys.iter().all(|(index, key)| *key < 1_000_000 + index / 5));
     assert!(keys.iter().filter(|(_, key)| *key >= 1_000_000).count() > 100, "new keys are drawn, too");
+}
+
+/// By the time at which an arrival is intended, to the unit: half of 80:20 is no whole number, and the rate rises meanwhile.
+#[test]
+fn the_newest_key_is_known_exactly_while_a_poisson_load_rises() {
+    let (from, to, ms) = (1_000u64, 9_000u64, 400u64);
+    let rising =
+        Phase { from: Rate::per_second(from), to: Rate::per_second(to), duration: Nanos::from_millis(ms) };
+    let hold = Phase::hold(Rate::per_second(to), Nanos::from_millis(100));
+    let plan = plan(Process::Even, Order::Shuffled { seed: 1 }, 3);
+    let load = LoadSpec::Open { phases: vec![rising, hold], process: Process::Poisson { seed: 5 } };
+    let plan = Plan::new(PlanSpec { load, ..plan.spec().clone() }).unwrap();
+    let values = values(&plan, shop()).unwrap();
+    let item = values.lets().source(0);
+    // Λ in a whole number of arrivals: r₀·t + (r₁ − r₀)·t²/2T, and r₁ behind the ramp.
+    let expected = |at_ns: u128| {
+        let (r0, r1, length_ns) = (u128::from(from), u128::from(to), u128::from(ms) * 1_000_000);
+        let of_ramp = |t: u128| 2 * r0 * t * length_ns + (r1 - r0) * t * t;
+        let behind = at_ns.saturating_sub(length_ns);
+        let twice = of_ramp(at_ns.min(length_ns)) + 2 * length_ns * r1 * behind;
+        (twice / (2 * length_ns * 1_000_000_000)) as u64
+    };
+    let (mut checked, mut composer, mut last) = (0, Composer::new(&values, &plan), 0);
+    for shard in 0..plan.threads() {
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        plan.open_load(START, shard).unwrap().advance(START + plan.load_length(), |one| arrivals.push(one));
+        for arrival in arrivals.iter().filter(|arrival| arrival.operation == 0) {
+            let inserted = expected(u128::from(arrival.intended.since(START).0)) / 5;
+            let drawing = Drawing { key: Key { step: 0, ..arrival.key }, ordinal: u64::MAX, inserted };
+            let key = item.draw(values.seed_of(0), &drawing).unwrap().to_string();
+            let said = said(&mut composer, &values, &plan, arrival, START).unwrap();
+            assert_eq!(said[0], key, "{arrival:?} after {inserted}");
+            (checked, last) = (checked + 1, inserted.max(last));
+        }
+    }
+    assert!(checked > 1_500 && last > 500, "{checked} {last}");
+}
+
+/// One request of five inserts a key, two stand alone, and two are journeys of three requests.
+fn journeys(process: Process, threads: u32) -> Plan {
+    let step = |think_ms| StepSpec { think: Think::Constant(Nanos::from_millis(think_ms)), ..StepSpec::ONCE };
+    let each = vec![JourneySpec { steps: vec![step(0), step(70), step(50)], ..JourneySpec::default() }];
+    let of_two = plan(process, Order::Turn, threads);
+    Plan::new(PlanSpec {
+        mix: Mix {
+            weights: Some(vec![2, 1, 2]),
+            order: Order::Shuffled { seed: 4 },
+            journeys: Journeys { each, seed: 9, under_way_max: 400, ..Journeys::default() },
+        },
+        idempotent: vec![true; 5],
+        ..of_two.spec().clone()
+    })
+    .unwrap()
+}
+
+fn of_journeys(plan: &Plan) -> Values {
+    let steps = ["{{item}} {{now}}", "{{item}} {{user.id}} {{int(1,9)}}", "{{user.id}} {{item}}"];
+    let lets = shop();
+    let all = PLACES.iter().chain(&steps).map(|text| composition(&lets, text, Context::Target)).collect();
+    Values::new(lets, all, &[1], plan, 7).unwrap()
+}
+
+/// Each answer comes 3 ms after its request was to start, whichever worker sends it.
+fn written_by_journeys(plan: &Plan, values: &Values) -> Written {
+    let mut all = BTreeMap::new();
+    for shard in 0..plan.threads() {
+        let mut load = plan.journeys_load(START, shard).unwrap();
+        load.stop(START + plan.load_length());
+        let mut recorder = Recorder::new(Box::new(Bank::new(5)), Nanos::from_secs(1));
+        let mut composer = Composer::new(values, plan);
+        let mut under_way: std::collections::BTreeSet<(Instant, u64)> = Default::default();
+        let (mut arrivals, mut now) = (BTreeMap::new(), START);
+        while !load.is_exhausted(now) {
+            let due = load.next_due();
+            let answer = under_way.first().copied();
+            now = match (due, answer) {
+                (None, None) => break,
+                (due, answer) => due.into_iter().chain(answer.map(|(at, _)| at)).min().unwrap(),
+            };
+            if let Some(answer) = answer.filter(|(at, _)| *at == now) {
+                under_way.remove(&answer);
+                let arrival: Arrival = arrivals.remove(&answer.1).unwrap();
+                load.ended(&arrival, Outcome::Ok, now, &mut recorder);
+                continue;
+            }
+            load.advance(now, |_| {});
+            while let Some(arrival) = load.take(0) {
+                let begun = (START, load.began(&arrival));
+                let said = said_begun(&mut composer, values, plan, &arrival, begun);
+                assert!(all.insert(arrival.index, (arrival.operation, said)).is_none());
+                arrivals.insert(arrival.index, arrival);
+                under_way.insert((arrival.intended + Nanos::from_millis(3), arrival.index));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn journeys_write_the_same_by_any_number_of_workers_and_ask_for_one_key() {
+    for process in [Process::Even, Process::Poisson { seed: 3 }] {
+        let of = |threads| {
+            let plan = journeys(process, threads);
+            written_by_journeys(&plan, &of_journeys(&plan))
+        };
+        let one = of(1);
+        for threads in [2, 3, 7] {
+            assert!(of(threads) == one, "{process:?} over {threads}");
+        }
+        let unit = |index: u64| index & ((1 << unblink_core::arrival::UNIT_BITS) - 1);
+        let mut keys: BTreeMap<u64, HashSet<&String>> = BTreeMap::new();
+        let (mut requests, mut newest) = (0, 0);
+        for (index, (operation, said)) in one.iter().filter(|(_, (operation, _))| *operation > 1) {
+            let key = &said.as_ref().unwrap()[if *operation == 4 { 1 } else { 0 }];
+            keys.entry(unit(*index)).or_default().insert(key);
+            requests += 1;
+            newest = newest.max(key.parse::<u64>().unwrap());
+        }
+        assert!(keys.len() > 900 && requests == 3 * keys.len(), "{requests} of {}", keys.len());
+        assert!(keys.values().all(|keys| keys.len() == 1), "{process:?}");
+        assert!(newest > 1_000_100, "new keys are drawn, too: {newest}");
+    }
+}
+
+#[test]
+fn journeys_of_a_simulated_world_are_sent_the_same() {
+    let plan = journeys(Process::Poisson { seed: 3 }, 1);
+    let values = of_journeys(&plan);
+    let mut simulated = BTreeMap::new();
+    let sending = Sending {
+        plan: &plan,
+        values: &values,
+        composer: Composer::new(&values, &plan),
+        written: &mut simulated,
+    };
+    let server = ServerSpec::new(Service::Constant(Nanos::from_millis(3)));
+    simulate_part(&plan, &WorldSpec::new(server), Part::default(), sending, |_| {});
+    // Later steps start a moment later or sooner than by the other way, so the time alone differs.
+    let timeless = |all: &Written| -> Vec<(u64, Option<Vec<String>>)> {
+        let without = |(index, (operation, said)): (&u64, &(u32, Option<Vec<String>>))| {
+            let said = said.clone().map(|mut said| {
+                if *operation == 2 {
+                    said.truncate(1);
+                }
+                said
+            });
+            (*index, said)
+        };
+        all.iter().map(without).collect()
+    };
+    assert!(timeless(&simulated) == timeless(&written_by_journeys(&plan, &values)));
 }

@@ -140,7 +140,7 @@ impl<'a> Books<'a> {
                 self.begin_turn(at, event)
             }
             Sight::Action(action) => self.action(at, action),
-            Sight::Request(_) | Sight::Sent(_) => Ok(()),
+            Sight::Request(_) | Sight::Sent(..) => Ok(()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Did the load generator itself keep to the schedule, and had it headroom?
 
 use super::{Case, found, severity, share};
-use crate::evidence::{End, Model};
+use crate::evidence::{End, Evidence, Model};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::moves::UNSEEN_SHARE;
 use crate::quantile::Survival;
@@ -111,6 +111,13 @@ pub(super) fn late(case: &Case<'_>) -> Option<Finding> {
             ("share", share(own.0, response.0)),
         ],
     )
+}
+
+/// The script has taken all the time that there was: what piled up waited for it, and nothing is known of the target. That the
+/// generator was busy says so.
+pub(super) fn is_script_the_limit(case: &Case<'_>) -> bool {
+    let Evidence { script, totals, busy_share, .. } = *case.evidence;
+    script.is_some() && totals.counters.own.total >= BUSY_TIME_MIN && busy_share > BUSY_SHARE_INVALIDATES
 }
 
 /// How little headroom was left. What it did to the figures is for `generator_late` to say.
@@ -231,7 +238,13 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
                 text::duration(own.total)
             ),
         },
-        "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such pauses.",
+        match case.evidence.script {
+            // No other work takes as much, as a rule.
+            Some(_) => headroom(case),
+            None => "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such \
+                     pauses."
+                .to_string(),
+        },
         evidence,
     )
 }

@@ -4,7 +4,7 @@
 //! the end has the same balance. So the half is cut into stretches, and in each the unanswered must grow,
 //! or have stopped growing only because the timeout removes them. Of several origins each is judged by itself.
 
-use super::{Case, found, pool, severity, share};
+use super::{Case, found, generator, pool, severity, share};
 use crate::evidence::{Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
@@ -22,7 +22,7 @@ const STRETCHES_MIN: usize = 2;
 
 pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
-    if evidence.model == Model::Closed || !evidence.is_hold {
+    if evidence.model == Model::Closed || !evidence.is_hold || generator::is_script_the_limit(case) {
         return None;
     }
     let (all, origin) = (piled_up(evidence, evidence.rows), worst_origin(evidence));

@@ -28,8 +28,8 @@ pub(super) struct Watching<'a, 'b>(pub(super) Option<&'a mut Sending<'b>>);
 
 impl Watch for Watching<'_, '_> {
     fn see(&mut self, _at: Instant, sight: Sight) {
-        if let (Sight::Sent(arrival), Some(sending)) = (sight, &mut self.0) {
-            sending.composer.draw(sending.values, sending.plan, &arrival, ZERO);
+        if let (Sight::Sent(arrival, began), Some(sending)) = (sight, &mut self.0) {
+            sending.composer.draw_begun(sending.values, sending.plan, &arrival, (ZERO, began));
         }
     }
 }

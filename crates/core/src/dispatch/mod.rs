@@ -183,6 +183,12 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter().map(|lane| lane.connections.spread()).collect()
     }
 
+    /// When the journey of an arrival that is under way was to start; for one that stands alone, when it was itself.
+    #[inline]
+    pub fn began(&self, arrival: &crate::arrival::Arrival) -> Instant {
+        self.load.as_ref().map_or(arrival.intended, |load| load.began(arrival))
+    }
+
     /// Whether requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {

@@ -368,6 +368,12 @@ impl Load for Travelling {
         self.end(arrival, journey, &at, (Outcome::TimedOut, deadline), now, rec);
     }
 
+    #[inline]
+    fn began(&self, arrival: &Arrival) -> Instant {
+        let slot = arrival.slot.filter(|_| arrival.follows());
+        slot.map_or(arrival.intended, |number| self.slots.get(number).intended)
+    }
+
     fn may_follow(&self, arrival: &Arrival) -> bool {
         let place = arrival.slot.zip(arrival.journey());
         place.is_some_and(|(number, journey)| {

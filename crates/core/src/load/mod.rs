@@ -60,6 +60,11 @@ pub trait Load {
     fn not_yet(&mut self, arrival: &Arrival, now: Instant, rec: &mut Recorder) {
         self.ended(arrival, Outcome::Ok, now, rec);
     }
+    /// When the journey of an arrival that was popped was to start; for one that stands alone, when it was itself.
+    #[inline]
+    fn began(&self, arrival: &Arrival) -> Instant {
+        arrival.intended
+    }
     /// The arrival's answer may send it on once more.
     fn may_follow(&self, _arrival: &Arrival) -> bool {
         false

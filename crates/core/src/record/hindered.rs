@@ -11,6 +11,25 @@ impl Recorder {
         }
     }
 
+    /// The worker runs a script between its sockets: of the time in which an arrival waited for a connection, what passed while
+    /// the worker was away is its own lateness. Connections may have been usable then, and nobody looked.
+    pub fn with_own_waits(mut self, has_own_waits: bool) -> Recorder {
+        self.has_own_waits = has_own_waits;
+        self
+    }
+
+    /// How much of the time until `flight` was sent at `sent` is the generator's own lateness.
+    #[inline]
+    pub(super) fn late(&self, flight: &Flight, sent: Instant) -> Nanos {
+        let late = flight.late(sent);
+        let total = sent.since(flight.arrival.intended);
+        if !self.has_own_waits || late >= total {
+            return late;
+        }
+        let from = flight.arrival.intended.max(flight.noticed);
+        (late + self.absences.within(from, flight.ready.min(sent))).min(total)
+    }
+
     /// Looks, after everything that happened at `now`, whether the worker has caught up with its latest absence.
     #[inline]
     pub fn look_at_absences(&mut self, now: Instant) {
@@ -48,5 +67,33 @@ impl Recorder {
             self.bank.track_mut(Series::Hindered).record(recorded);
             self.bank.track_mut(Series::Unhindered).record((took - own.min(took)).min(recorded));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrival::Arrival;
+    use crate::record::Bank;
+
+    #[test]
+    fn who_runs_a_script_is_late_while_nobody_looks_for_a_connection() {
+        let at = |ms| Instant(0) + Nanos::from_millis(ms);
+        let flight = Flight {
+            arrival: Arrival::single(0, 0, at(10)),
+            noticed: at(11),
+            ready: at(40),
+            sent: Some(at(42)),
+            ..Flight::default()
+        };
+        let late = |has_own_waits| {
+            let recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_millis(1_000));
+            let mut recorder = recorder.with_own_waits(has_own_waits);
+            recorder.note_absence(at(5), at(9), Nanos::from_millis(4));
+            recorder.look_at_absences(at(9));
+            recorder.note_absence(at(20), at(35), Nanos::from_millis(15));
+            recorder.late(&flight, at(42)).0 / 1_000_000
+        };
+        assert_eq!((late(false), late(true)), (3, 18));
     }
 }

@@ -36,6 +36,8 @@ pub struct Recorder {
     pub(super) origins: Origins,
     /// Connections take several requests at once.
     shares_connections: bool,
+    /// See [`Recorder::with_own_waits`].
+    pub(super) has_own_waits: bool,
     /// By load.
     pub(super) blocks: Vec<SampleBlocks>,
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
@@ -57,6 +59,7 @@ impl Recorder {
             keeps_apart,
             origins: Origins::default(),
             shares_connections: false,
+            has_own_waits: false,
             start: Instant(u64::MAX),
             measured_from: Instant(u64::MAX),
             load_end: Instant(u64::MAX),
@@ -218,7 +221,7 @@ impl Recorder {
         }
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
-        let late = flight.late(sent);
+        let late = self.late(flight, sent);
         let wait = lag_total - late;
         self.bank.counters.lag.generator_ns += late.0;
         if wait == Nanos::ZERO {

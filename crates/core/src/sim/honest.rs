@@ -54,8 +54,8 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
         }
     }
 
-    fn arrival(&self, flight: FlightId) -> Option<Arrival> {
-        self.dispatch.arrival(flight).copied()
+    fn arrival(&self, flight: FlightId) -> Option<(Arrival, Instant)> {
+        self.dispatch.arrival(flight).map(|arrival| (*arrival, self.dispatch.began(arrival)))
     }
 
     fn is_finished(&self) -> bool {

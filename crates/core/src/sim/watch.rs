@@ -11,8 +11,9 @@ pub enum Sight {
     Turn(Event),
     /// The client does this; a request is sent at this very moment.
     Action(Action),
-    /// What the request asks for that is sent at this moment; of a client that has arrivals.
-    Sent(Arrival),
+    /// What the request asks for that is sent at this moment, and when its journey was to start, or it was itself; of a client that
+    /// has arrivals.
+    Sent(Arrival, Instant),
     /// A request reaches the server.
     Request(Taken),
 }

@@ -25,8 +25,8 @@ pub(super) trait Client {
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions);
     /// The client's turn has come at `now`; called before it is told of anything, and never while it is away.
     fn reach(&mut self, now: Instant);
-    /// The arrival of a flight; none of a client that has no arrivals.
-    fn arrival(&self, _flight: FlightId) -> Option<Arrival> {
+    /// The arrival of a flight, and when its journey was to start; none of a client that has no arrivals.
+    fn arrival(&self, _flight: FlightId) -> Option<(Arrival, Instant)> {
         None
     }
     /// Nothing is left to do.
@@ -259,8 +259,8 @@ impl<W: Watch> World<W> {
                 self.push(back, what);
             }
             Action::Send { conn, flight, operation, .. } => {
-                if let Some(arrival) = client.arrival(flight) {
-                    self.watch.see(at, Sight::Sent(arrival));
+                if let Some((arrival, began)) = client.arrival(flight) {
+                    self.watch.see(at, Sight::Sent(arrival, began));
                 }
                 client.handle(at, Event::Sent(flight), actions);
                 match self.delay() {

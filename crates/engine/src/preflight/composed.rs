@@ -20,7 +20,8 @@ pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival, kept: &Kept) -> Op
         Some(values) => {
             let mut composer = Composer::new(values, &job.plan);
             composer.look_up(values, kept, arrival);
-            let mut filler = Composing::begin(values, &mut composer, &job.plan, arrival, Instant(0))?;
+            let mut filler =
+                Composing::begin(values, &mut composer, &job.plan, arrival, (Instant(0), arrival.intended))?;
             protocol.submit(&mut shared, Tag(0), 0, request, &mut filler);
         }
         None if job.script.is_some() => {

@@ -100,8 +100,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let job = self.job.clone();
         let (Some(values), Some(mut composer)) = (&job.values, self.composer.take()) else { return };
         let arrival = self.dispatch.arrival(flight).copied().unwrap_or_default();
+        let began = self.dispatch.began(&arrival);
         composer.look_up(values, &self.common.hearing.kept, &arrival);
-        match Composing::begin(values, &mut composer, &job.plan, &arrival, self.start) {
+        match Composing::begin(values, &mut composer, &job.plan, &arrival, (self.start, began)) {
             Some(mut composing) => self.send_filled(id, flight, operation, &mut composing),
             None => self.deferred.push_back(Deferred::WithoutRow(flight)),
         }

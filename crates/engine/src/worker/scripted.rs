@@ -1,4 +1,5 @@
-//! A worker's script: its requests, rendered ahead where time is left, and what it is told of answers.
+//! A worker's script: its requests, rendered ahead where time is left and no answer can be late for it, and what it is told
+//! of answers. What it takes is time in which the worker is away.
 
 use super::Worker;
 use super::acting::Deferred;
@@ -126,6 +127,10 @@ impl Scripted {
         self.ready.pop_front().unwrap_or_default()
     }
 
+    fn may_render_ahead(&self, awaits_answers: bool, now: Instant, wake: Instant) -> bool {
+        is_time_ahead(self.ready.len() < self.ahead_max, awaits_answers, now, wake)
+    }
+
     fn give_back(&mut self, text: Text) {
         match self.is_fixed {
             true => self.fixed = Some(text),
@@ -134,10 +139,17 @@ impl Scripted {
     }
 }
 
+/// An answer that comes while a request is rendered would be read late, and the target would seem slow.
+fn is_time_ahead(has_room: bool, awaits_answers: bool, now: Instant, wake: Instant) -> bool {
+    !awaits_answers && has_room && now + SOON < wake
+}
+
 impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn send_scripted(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let Some(mut script) = self.script.take() else { return };
+        let began = self.pacer.watch().now();
         let text = script.next();
+        self.pacer.watch().in_script(began);
         match text.whole {
             Some(_) => self.send_filled(id, flight, operation, &mut &text),
             None => self.deferred.push_back(Deferred::Unscripted(flight)),
@@ -152,24 +164,30 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let Some(script) = self.script.as_mut().filter(|script| script.delays) else { return };
         let Some(pauses) = self.dispatch.pauses() else { return };
         while pauses.len() < pauses.capacity() {
-            let Some(pause) = script.acting.delay() else { return };
+            let began = self.pacer.watch().now();
+            let pause = script.acting.delay();
+            self.pacer.watch().in_script(began);
+            let Some(pause) = pause else { return };
             pauses.push_back(pause);
         }
     }
 
-    /// Renders requests while there is time until `wake`.
+    /// Renders requests while there is time until `wake`, and no answer is awaited.
     #[inline]
     pub(super) fn render_ahead(&mut self, wake: Instant) {
         if self.script.is_none() {
             return;
         }
         self.pause_ahead();
+        let awaits_answers = self.dispatch.awaits_answers();
         let Some(script) = &mut self.script else { return };
         for _ in 0..AHEAD_PER_TURN {
-            if script.ready.len() >= script.ahead_max || self.pacer.watch().now() + SOON >= wake {
+            let now = self.pacer.watch().now();
+            if !script.may_render_ahead(awaits_answers, now, wake) {
                 return;
             }
             script.render();
+            self.pacer.watch().in_script(now);
         }
     }
 
@@ -178,7 +196,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn told_script(&mut self, flight: FlightId, answer: Answer) -> Answer {
         let Some(script) = &mut self.script else { return answer };
         let Some((head, body)) = self.common.hearing.whole(flight) else { return answer };
-        let failure = match script.acting.response(answer.code.map_or(0, Code::status), head, body) {
+        let began = self.pacer.watch().now();
+        let is_right = script.acting.response(answer.code.map_or(0, Code::status), head, body);
+        self.pacer.watch().in_script(began);
+        let failure = match is_right {
             true => answer.failure,
             false => answer.failure.or(Some(FailureKind::SCRIPT_FAILED)),
         };
@@ -193,5 +214,19 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         {
             self.controls.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_rendered_while_an_answer_is_awaited() {
+        let (now, wake) = (Instant(1_000_000), Instant(9_000_000));
+        assert!(is_time_ahead(true, false, now, wake));
+        assert!(!is_time_ahead(true, true, now, wake), "it would be read late");
+        assert!(!is_time_ahead(false, false, now, wake), "enough is ready");
+        assert!(!is_time_ahead(true, false, now, now + SOON), "something is due");
     }
 }

@@ -145,7 +145,8 @@ fn times<'a>(of: impl Iterator<Item = (&'a str, &'a Distribution)>, room: Room) 
 fn steps(doc: &RunDocument, room: Room) -> Section {
     let all: Vec<&JourneyStep> = doc.journeys.iter().flat_map(|journey| &journey.steps).collect();
     let columns = said(WAYS, &all);
-    let with_requests = room > Room::Narrow && all.iter().any(|step| step.plan.repeat_max > 1);
+    let is_repeated = |step: &JourneyStep| step.plan.repeat_max > 1 || step.plan.until.is_some();
+    let with_requests = room > Room::Narrow && all.iter().any(|step| is_repeated(step));
     let mut head = vec!["", "entered"];
     head.extend(columns.iter().map(|(name, ..)| *name));
     head.extend(with_requests.then_some("requests"));
@@ -182,6 +183,7 @@ fn steps(doc: &RunDocument, room: Room) -> Section {
 mod tests {
     use super::*;
     use crate::fixture;
+    use unblink_artifact::document::UntilPlan;
 
     fn tables(doc: &RunDocument, room: Room) -> Vec<Table> {
         let of = |section: Section| match section.blocks.into_iter().next() {
@@ -243,6 +245,24 @@ mod tests {
         assert!(has(accounts, "of which exited") && has(steps, "exited"));
         assert_eq!(waits.rows.len(), 1);
         assert!(all(&doc, Room::Page)[2].note.contains("whatever the seed: id"));
+    }
+
+    #[test]
+    fn requests_are_told_where_a_step_may_ask_more_than_once() {
+        let mut doc = fixture::journeys();
+        let said = |doc: &RunDocument| -> Option<Vec<String>> {
+            let tables = tables(doc, Room::Page);
+            let at = tables[2].head.iter().position(|(_, name)| name == "requests")?;
+            Some(tables[2].rows.iter().map(|row| row[at].1.clone()).collect())
+        };
+        doc.journeys.iter_mut().flat_map(|journey| &mut journey.steps).for_each(|step| {
+            (step.plan.repeat_min, step.plan.repeat_max, step.plan.until) = (1, 1, None);
+        });
+        assert_eq!(said(&doc), None);
+        let step = &mut doc.journeys[0].steps[1];
+        step.plan.until = Some(UntilPlan { every_ns: 1, within_ns: 9 });
+        step.requests = 987;
+        assert_eq!(said(&doc).expect("a column")[1], "987");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unblink_core::arrival::Key;
 
-use super::{assert_fits, binned, drawing, drawn, source};
+use super::{assert_fits, binned, drawing, drawn, many, source};
 use crate::draws::{Drawing, Draws};
 
 /// Σ k⁻ˢ over a < k ≤ b, written down a second time: term by term at first, then the integral by midpoints, whose error at
@@ -34,7 +34,7 @@ fn zipf_has_its_exact_probabilities() {
         for n in [1u64, 2, 3, 10, 1_000] {
             let text = format!("latest({n}, s={s})");
             let edges: Vec<u64> = (0..n).collect();
-            let draws = if n == 1_000 { 200_000 } else { 50_000 };
+            let draws = if n == 1_000 { many(200_000) } else { 50_000 };
             let counts = binned(drawn(&text, draws).map(|key| n - 1 - key), &edges);
             let all = sum(exponent, 0, n);
             let shares: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-exponent) / all).collect();
@@ -59,7 +59,7 @@ fn zipf_has_its_tail_over_up_to_a_million_million_keys() {
                 .collect();
             let mut edges = edges;
             edges.sort_unstable();
-            let counts = binned(drawn(&text, 200_000).map(|key| n - 1 - key), &edges);
+            let counts = binned(drawn(&text, many(200_000)).map(|key| n - 1 - key), &edges);
             let all = sum(exponent, 0, n);
             let ends = edges[1..].iter().copied().chain([n]);
             let shares: Vec<f64> =
@@ -101,7 +101,7 @@ fn every_key_of_a_small_zipf_comes_up() {
 #[test]
 fn uniform_keys_are_as_likely() {
     let edges: Vec<u64> = (0..1_000).collect();
-    assert_fits(&binned(drawn("uniform(1000)", 500_000), &edges), &[0.001; 1_000], "uniform(1000)");
+    assert_fits(&binned(drawn("uniform(1000)", many(500_000)), &edges), &[0.001; 1_000], "uniform(1000)");
     let edges: Vec<u64> = (1..=100).collect();
     let counts = binned(drawn("uniform(1, 100)", 100_000), &edges);
     assert_fits(&counts, &[0.01; 100], "uniform(1, 100)");
@@ -112,13 +112,13 @@ fn uniform_keys_are_as_likely() {
 #[test]
 fn a_hot_spot_has_its_share() {
     let text = "hotspot(1000, keys=5%, draws=80%)";
-    let mut counts = vec![0; 1_000];
-    drawn(text, 500_000).for_each(|key| counts[key as usize] += 1);
+    let (draws, mut counts) = (many(500_000), vec![0; 1_000]);
+    drawn(text, draws).for_each(|key| counts[key as usize] += 1);
     let mut keys: Vec<usize> = (0..1_000).collect();
     keys.sort_unstable_by_key(|key| std::cmp::Reverse(counts[*key]));
-    // 8,000 are expected of a hot key and 105 of a cold one: no doubt which is which.
+    // Of 500,000, 8,000 are expected of a hot key and 105 of a cold one: no doubt which is which.
     let (hot, cold) = keys.split_at(50);
-    assert!(counts[hot[49]] > 7_000 && counts[cold[0]] < 200);
+    assert!(counts[hot[49]] > draws / 500_000 * 7_000 && counts[cold[0]] < draws / 500_000 * 200);
     assert!(hot.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) == 1).count() < 10, "scattered");
     let (mut hot, mut cold) = (hot.to_vec(), cold.to_vec());
     // Back in the order of keys: that of the counts would be no sample.
@@ -149,7 +149,7 @@ fn sequential_counts_and_latest_follows_the_inserts() {
     assert_eq!(behind(0), behind(50));
     let source = source("latest(10, s=1)");
     let counts = binned(
-        (0..50_000).map(|unit| {
+        (0..many(50_000)).map(|unit| {
             let drawing = Drawing { key: Key::single(unit), ordinal: 0, inserted: 10 };
             19 - source.draw(7, &drawing).expect("a number")
         }),

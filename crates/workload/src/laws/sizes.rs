@@ -2,7 +2,7 @@
 
 use libm::erfc;
 
-use super::{assert_fits, binned, drawing, drawn, source};
+use super::{assert_fits, binned, drawing, drawn, many, source};
 use crate::source::Source;
 
 /// Between `edges`, of which the last bin goes to `max` or on and on.
@@ -29,7 +29,7 @@ fn lognormal_sizes_have_their_median_and_spread() {
         }
         let below =
             |edge: u64| if edge == 0 { 0.0 } else { phi(((edge as f64 - 0.5) / median).ln() / sigma) };
-        let counts = binned(drawn(text, 300_000).inspect(|size| assert!(*size <= most * 100)), &edges);
+        let counts = binned(drawn(text, many(300_000)).inspect(|size| assert!(*size <= most * 100)), &edges);
         assert_fits(&counts, &shares(&edges, below, max), text);
         assert!(max.is_none_or(|max| drawn(text, 300_000).all(|size| size <= max)), "{text}");
     }
@@ -47,7 +47,7 @@ fn exponential_numbers_are_geometric_with_the_mean() {
             (0..).map(|bin| bin * step).take_while(|edge| *edge <= max.unwrap_or(40 * step)).collect();
         let stays: f64 = mean / (mean + 1.0);
         let below = |edge: u64| 1.0 - stays.powf(edge as f64);
-        assert_fits(&binned(drawn(text, 300_000), &edges), &shares(&edges, below, max), text);
+        assert_fits(&binned(drawn(text, many(300_000)), &edges), &shares(&edges, below, max), text);
     }
     let mean = drawn("exponential(4KiB)", 300_000).sum::<u64>() as f64 / 300_000.0;
     // Five standard errors.
@@ -68,7 +68,7 @@ fn a_histogram_is_drawn_by_its_weights() {
         Ok(Box::new(std::io::Cursor::new(text.clone())))
     })
     .expect("a histogram");
-    let values = (0..300_000).map(|unit| source.draw(3, &drawing(unit)).expect("a number"));
+    let values = (0..many(300_000)).map(|unit| source.draw(3, &drawing(unit)).expect("a number"));
     let counts = binned(values, &[0, 1_000, 2_000, 3_000, 4_000, 5_000]);
     assert_eq!(counts[1], 0);
     let all = weights.iter().sum::<u64>() as f64;

@@ -1,6 +1,6 @@
 //! What `done(summary, latency, requests)` is told.
 
-use mlua::{Lua, Result, Table, Value};
+use mlua::{Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
 
 /// What came of a run, in the units of wrk: microseconds, and counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Spread {
     pub stdev: f64,
     /// Percents, rising, and the value below which so many of them lie.
     pub percentiles: Vec<(f64, f64)>,
+    /// The different values, rising, and how often each came.
+    pub values: Vec<(f64, u64)>,
 }
 
 impl Spread {
@@ -48,18 +50,32 @@ impl Spread {
         let found = self.percentiles.iter().find(|(known, _)| *known >= percent - 1e-9);
         found.map_or(self.max, |(_, value)| *value)
     }
+
+    /// The value with this number, from 1, and how often it came; beyond the last one nothing did.
+    fn at(&self, number: f64) -> (f64, u64) {
+        let whole = (1.0..=self.values.len() as f64).contains(&number).then(|| number as usize - 1);
+        whole.map_or((0.0, 0), |number| self.values[number])
+    }
 }
 
-/// How values lie, as scripts of wrk ask for it: `min`, `max`, `mean`, `stdev`, and `percentile(p)` as a method.
-pub(super) fn spread(spread: Spread, lua: &Lua) -> Result<Table> {
-    let told = lua.create_table()?;
-    told.set("min", spread.min)?;
-    told.set("max", spread.max)?;
-    told.set("mean", spread.mean)?;
-    told.set("stdev", spread.stdev)?;
-    let percentile = move |_: &Lua, (_, percent): (Value, f64)| Ok(spread.percentile(percent));
-    told.set("percentile", lua.create_function(percentile)?)?;
-    Ok(told)
+/// How values lie, as scripts of wrk ask for it: `min`, `max`, `mean`, `stdev`, `percentile(p)` as a method, the number of different
+/// values as the length, and in a call the i-th of these with how often it came.
+impl UserData for Spread {
+    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
+        fields.add_field_method_get("min", |_, spread| Ok(spread.min));
+        fields.add_field_method_get("max", |_, spread| Ok(spread.max));
+        fields.add_field_method_get("mean", |_, spread| Ok(spread.mean));
+        fields.add_field_method_get("stdev", |_, spread| Ok(spread.stdev));
+    }
+
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("percentile", |_, spread, percent: f64| Ok(spread.percentile(percent)));
+        methods.add_meta_method(MetaMethod::Len, |_, spread, ()| Ok(spread.values.len() as f64));
+        methods.add_meta_method(MetaMethod::Call, |_, spread, number: f64| {
+            let (value, count) = spread.at(number);
+            Ok((value, count as f64))
+        });
+    }
 }
 
 /// The first argument of `done`.

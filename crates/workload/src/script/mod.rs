@@ -265,9 +265,7 @@ impl Script {
         let _inside = self.pulse.enter(0);
         let call = || {
             let summary = figures::summary(figures, &self.main.lua)?;
-            let [latency, requests] = [&figures.latency, &figures.requests_per_s]
-                .map(|values| figures::spread(values.clone(), &self.main.lua));
-            let (latency, requests) = (latency?, requests?);
+            let (latency, requests) = (figures.latency.clone(), figures.requests_per_s.clone());
             self.main.function("done")?.call::<()>((summary, latency, requests))
         };
         call().map_err(|error| ScriptError::of(&error))

@@ -134,12 +134,21 @@ fn states_are_apart_and_setup_reaches_into_them() {
             assert(#threads == 2 and threads[1]:get('id') == 11 and threads[2]:get('id') == 2)
             assert(summary.requests == 7 and summary.errors.status == 1)
             assert(latency.max == 9 and latency:percentile(99) == 5 and latency:percentile(99.5) == 9)
+            local value, count = latency(2)
+            assert(#latency == 2 and value == 5 and count == 3 and #requests == 0)
+            value, count = latency(3)
+            assert(value == 0 and count == 0)
          end",
     );
     let requests: Vec<String> = (0..2).map(|worker| next(&mut script.take(worker).unwrap())).collect();
     assert!(requests[0].starts_with("GET /of-1 ") && requests[1].starts_with("GET /of-2 "), "{requests:?}");
     assert!(script.hears() && script.wants_figures());
-    let latency = Spread { max: 9.0, percentiles: vec![(50.0, 3.0), (99.0, 5.0)], ..Spread::default() };
+    let latency = Spread {
+        max: 9.0,
+        percentiles: vec![(50.0, 3.0), (99.0, 5.0)],
+        values: vec![(3.0, 4), (5.0, 3)],
+        ..Spread::default()
+    };
     let figures = Figures { requests: 7, status_errors: 1, latency, ..Figures::default() };
     assert!(script.done(&figures).is_err(), "worker 0 has heard of no answer");
 }

@@ -77,6 +77,19 @@ fn a_late_generator_is_the_narrowest() {
     blames(&unsent, "The generator", 1.0);
 }
 
+#[test]
+fn where_a_script_takes_all_the_time_nothing_is_known_of_the_target() {
+    let found = |busy_share, script| {
+        let mut world = overloaded(0, SECONDS as usize, 500);
+        (world.evidence.busy_share, world.evidence.script) = (busy_share, script);
+        world.bank.counters.own.total = BUSY_TIME_MIN;
+        [Code::Saturated, Code::GeneratorBusy].map(|code| world.severity(code))
+    };
+    assert_eq!(found(0.99, Some("script slow.lua")), [None, INVALIDATES]);
+    assert_eq!(found(0.5, Some("script slow.lua")), [INVALIDATES, None]);
+    assert_eq!(found(0.99, None), [INVALIDATES, INVALIDATES]);
+}
+
 /// Two origins, of which the second gets `due` arrivals a second and answers one in ten of them.
 fn one_of_two(due: u64) -> Option<Finding> {
     static NAMES: std::sync::LazyLock<[String; 2]> =
