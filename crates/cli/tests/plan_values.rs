@@ -176,7 +176,7 @@ fn a_simulation_of_journeys_needs_no_environment() {
     );
     let said = place.call(&["sim", "plan.toml", "--json"]);
     assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
-    place.call(&["sim", "plan.toml", "--service", "buy=1ms"]).refused(&["journeys"]);
+    place.call(&["sim", "plan.toml", "--service", "buy=1ms"]).refused(&["no request is called \"buy\""]);
 }
 
 #[test]

@@ -74,8 +74,9 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
-    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests, names, addresses
-    /// and shares count, and each origin is a server of its own; what only a real target takes is ignored
+    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests and journeys,
+    /// names, methods, addresses, shares and values count, and each origin is a server of its own; what only a real target
+    /// takes is ignored
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
 
@@ -95,9 +96,8 @@ pub(crate) struct SimArgs {
           value_parser = value::streams)]
     pub streams: Option<u32>,
 
-    /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
-    #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
-    pub service: Vec<String>,
+    #[command(flatten)]
+    pub services: ServiceArgs,
 
     /// Which request of the plan comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
@@ -132,6 +132,14 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub keep: KeepArgs,
+}
+
+/// Service times of single requests.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ServiceArgs {
+    /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
+    #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
+    pub service: Vec<String>,
 }
 
 /// Server, network and generator.

@@ -195,8 +195,8 @@ impl Described {
                  retry has its own, as in --client 'retry attempts=3'"
             );
         }
+        asked.check(args, client != Client::Ideal)?;
         let client = self.fitted(client, args, &plan)?;
-        asked.wanted.check(args, client.is_some())?;
         let mut world = WorldSpec { seed: args.seed, ..self.world.clone() };
         // Each origin has a server of its own, and all are alike.
         world.server.service_of.clone_from(&asked.services);
@@ -209,7 +209,7 @@ impl Described {
         let values = asked.values(&plan, args.seed)?.filter(|_| client.is_none());
         let mut header = self.header(args, &plan, client.as_ref(), asked);
         header.plan.values = values.iter().flat_map(values_sent::plans).collect();
-        asked.wanted.describe(&mut header);
+        header.journeys = asked.described(&header.operations);
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
             services: asked.in_words.clone(),
