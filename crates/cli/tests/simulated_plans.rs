@@ -1,4 +1,5 @@
-//! A plan simulated as it would be run: its journeys at several origins, its retries, its order and its loads; and the same in searches and comparisons.
+//! A plan simulated as it would be run: its journeys at several origins, its retries, its order and its loads, and what may end
+//! its load; and the same in searches and comparisons.
 
 use crate::support::Place;
 use serde_json::Value;
@@ -160,4 +161,30 @@ fn a_load_of_a_plan_with_journeys_asks_for_its_own_in_a_simulation_too() {
     let run = json(&place.call(&["sim", "plan.toml", "--json", "-o", "out"]).stdout);
     assert_eq!(operation(&run, "items")["arrivals"]["ok"], 150, "{}", run["operations"]);
     assert_eq!(run["journeys"][0]["account"]["completed"], 50);
+}
+
+/// A rule ends the simulated load, and the account is that of a run which was stopped.
+#[test]
+fn a_rule_stops_a_simulation() {
+    let place = Place::new();
+    let head = "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 100\nduration = \"60s\"\n\
+                [world]\nserver = \"service=10ms pause=20s@5s\"\n";
+    let rules = "abort-on = [\"p99 > 1s for 2s\", \"prom(open_fds) > 9 for 1s\"]\n";
+    let objectives = format!("[objectives]\nslo = [\"p99 < 100ms\"]\n{rules}");
+    place.file("plan.toml", format!("{head}{objectives}"));
+    let said = place.call(&["sim", "plan.toml", "--json", "-o", "out"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.contains("has no metrics of its own"), "{said:?}");
+    let run = said.run();
+    assert_eq!((run.at("/status"), run.at("/aborted/rule")), (&"aborted".into(), &"p99 > 1s for 2s".into()));
+    let at_s = run.at("/aborted/at_ns").as_u64().expect("ns") / 1_000_000_000;
+    assert!((7..=9).contains(&at_s), "{at_s} s");
+    assert_eq!(run.arrivals("ok") + run.arrivals("withheld"), 6_000, "{}", run.at("/arrivals"));
+    assert_eq!(run.arrivals("scheduled") - run.arrivals("ok"), run.arrivals("withheld"));
+    let again = place.call(&["report", "out", "--json"]).run();
+    assert_eq!((again.at("/status"), again.at("/arrivals")), (run.at("/status"), run.at("/arrivals")));
+    let flag = place.call(&["sim", "-R", "5", "--server", "service=1ms", "--abort-on", "prom(x) > 1 for 1s"]);
+    flag.refused(&["--abort-on", "has no metrics of its own"]);
+    let tool = place.call(&["sim", "plan.toml", "--client", "k6", "-o", "k6"]);
+    assert!(tool.stderr.contains("is not ended early, so no rule stops it"), "{tool:?}");
 }

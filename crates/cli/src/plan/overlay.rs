@@ -7,6 +7,7 @@ use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
 use super::{journeys, loads, requests, search, setup, value, values};
 use crate::args::load::PlannedLoad;
+use crate::args::metric_rule::is_of_metric;
 use crate::args::short::with_last_behind;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
@@ -98,6 +99,7 @@ impl<'a> Overlay<'a> {
             let mut values = given.values.clone();
             match (command, field.name.as_str()) {
                 (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
+                (For::Sim, "abort-on") => values.retain(|text| !is_of_service(plan, text)),
                 (For::Sim, "slo") if !requests::has_lists(plan) => {
                     values.retain(|text| !is_of_one_request(plan, text));
                 }
@@ -264,6 +266,16 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A rule on the service's own metrics, which a simulated service does not have.
+fn is_of_service(plan: &PlanFile, text: &Text) -> bool {
+    let raw = &text.raw;
+    let is_one = is_of_metric(raw);
+    if is_one {
+        plan.say(format_args!("a simulated server has no metrics of its own, so {raw:?} is left out"));
+    }
+    is_one
 }
 
 /// An objective of one request by its name, which a simulation of a plan that lists none does not have.

@@ -18,7 +18,7 @@ use crate::secrets;
 use anyhow::Result;
 use serde_json::json;
 use std::collections::BTreeMap;
-use unblink_analysis::slo::Slo;
+use unblink_analysis::slo::{AbortRule, Slo};
 use unblink_artifact::document::{JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Target};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::names::few;
@@ -216,17 +216,18 @@ impl Asked {
         operations.map(|operation| OperationPlan { protocol: Protocol::Simulated, ..operation }).collect()
     }
 
-    /// What is asked of the simulated run, once it is known that it can tell.
+    /// What is asked of the simulated run, once it is known that it can tell, and the rules that may end it.
     pub(super) fn objectives(
         &self,
         slos: &SloArgs,
+        rules: &[AbortRule],
         plan: &Plan,
         header: &RunHeader,
     ) -> Result<Objectives> {
         if let Some(requests) = &self.requests {
             let journeys = header.journeys.clone();
-            let asked = objectives::asked(slos, &[], requests, plan, &header.operations, journeys)?;
-            return Ok(asked.slos.document(&[]));
+            let asked = objectives::asked(slos, rules, requests, plan, &header.operations, journeys)?;
+            return Ok(asked.slos.document(&asked.rules));
         }
         let is_told = |slo: &Slo, name: &str| {
             header.part_called(name).is_some() && slo.objective.figure.is_better_small()
@@ -240,7 +241,17 @@ impl Asked {
                 secrets::mask_objective(&named.to_string())
             );
         }
-        objectives::check_tellable(&slos.slo, &[], plan)?;
-        Ok(slos.document(&[]))
+        if let Some((number, named)) = rules
+            .iter()
+            .enumerate()
+            .find(|(_, rule)| rule.name.as_ref().is_some_and(|name| header.part_called(name).is_none()))
+        {
+            let why = "without a plan that lists [[requests]] a simulated server is asked for one thing only; leave the name \
+                       out";
+            let text = secrets::mask_objective(&named.to_string());
+            return Err(refused_value("abort-on", number, format!("--abort-on {text:?}: {why}")));
+        }
+        objectives::check_tellable(&slos.slo, rules, plan)?;
+        Ok(slos.document(rules))
     }
 }
