@@ -66,14 +66,18 @@ pub(crate) fn of_target(
     taken(&asked)
 }
 
-/// Of a simulated server.
+/// Of a simulated server. `listed` is what a plan lists for it.
 pub(crate) fn of_world(
     world: &WorldArgs,
     connections: Connections,
     retry: Option<&RetryPlan>,
     journeys: &[JourneyPlan],
+    listed: Option<Value>,
 ) -> String {
     let mut asked = json!({"world": world, "connections": connections});
+    if let Some(listed) = listed {
+        asked["listed"] = listed;
+    }
     add(&mut asked, retry, journeys);
     taken(&asked)
 }
@@ -102,6 +106,6 @@ mod tests {
         let (server, empty) = (Some("slots=1 service=1ms".to_string()), String::new);
         let world = WorldArgs { server, scenario: None, network: empty(), generator: empty() };
         let json = r#"{"connections":{"Fixed":5},"world":{"generator":"","network":"","scenario":null,"server":"slots=1 service=1ms"}}"#;
-        assert_eq!(of_world(&world, Connections::Fixed(5), None, &[]), fingerprint(json));
+        assert_eq!(of_world(&world, Connections::Fixed(5), None, &[], None), fingerprint(json));
     }
 }

@@ -144,10 +144,10 @@ pub(crate) fn answer(
     }
 }
 
-/// A drawn value. One whose name says that it is secret is known from then on.
-fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
+/// A drawn value. One whose name says that it is secret is known from then on, unless a law gave it as a number.
+fn value(name: &str, value: &[u8], is_number: bool, known: &mut Known) -> NamedValue {
     let text = String::from_utf8_lossy(value);
-    let value = match is_secret_name(name) {
+    let value = match is_secret_name(name) && !is_number {
         true => {
             known.add(&text);
             MASK.to_string()
@@ -165,12 +165,12 @@ fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
     NamedValue { name: name.to_string(), value }
 }
 
-/// The named values of an arrival. Those whose names say that they are secret are known then.
+/// The named values of an arrival. Rows of files whose names say that they are secret are known then.
 pub(crate) fn drawn(job: &Job<Http1>, arrival: &Arrival, known: &mut Known) -> Vec<NamedValue> {
     let Some(values) = &job.values else { return Vec::new() };
     let mut composer = Composer::new(values, &job.plan);
     composer.draw(values, &job.plan, arrival, Instant(0));
-    composer.drawn(values).map(|(name, drawn)| value(&name, &drawn, known)).collect()
+    composer.drawn(values).map(|(name, drawn, is_number)| value(&name, &drawn, is_number, known)).collect()
 }
 
 /// The first line, and names and values.
@@ -281,8 +281,21 @@ mod tests {
     #[test]
     fn a_long_drawn_value_is_cut() {
         let mut known = Known::of_variables();
-        let shown = value("u.big", "ä".repeat(3_000).as_bytes(), &mut known).value;
+        let shown = value("u.big", "ä".repeat(3_000).as_bytes(), false, &mut known).value;
         assert_eq!((shown.chars().count(), shown.ends_with("ä…")), (2_049, true));
+    }
+
+    #[test]
+    fn a_number_that_a_law_gave_is_no_secret_and_a_row_is() {
+        let mut known = Known::of_variables();
+        let mut of = |name, is_number| value(name, b"80215", is_number, &mut known).value;
+        assert_eq!((of("key", true), of("items.id", false)), ("80215".into(), "80215".into()));
+        assert_eq!(of("user.key", false), MASK);
+        assert_eq!(
+            known.masked("GET /items/80215"),
+            "GET /items/***",
+            "a row's secret is one wherever it stands"
+        );
     }
 
     #[test]

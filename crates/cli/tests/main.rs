@@ -73,6 +73,7 @@ mod shares;
 mod signoff;
 mod sim;
 mod sim_mix;
+mod simulated_plans;
 mod size;
 mod sizes;
 mod slo;

@@ -176,7 +176,7 @@ fn a_simulation_of_journeys_needs_no_environment() {
     );
     let said = place.call(&["sim", "plan.toml", "--json"]);
     assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
-    place.call(&["sim", "plan.toml", "--service", "buy=1ms"]).refused(&["journeys"]);
+    place.call(&["sim", "plan.toml", "--service", "buy=1ms"]).refused(&["no request is called \"buy\""]);
 }
 
 #[test]
@@ -227,4 +227,20 @@ fn nothing_wrong_passes_in_silence() {
         "[load]\nrate = 5\n[[requests]]\nurl = \"http://127.0.0.1:9/\"\njson = \"{'a': 1}\"\n",
     );
     place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:5:8", "no JSON"]);
+}
+
+/// What users who wait ask first does not depend on any answer.
+#[test]
+fn the_first_requests_of_users_who_wait_are_shown() {
+    let place = Place::new();
+    let load = "target = \"http://h/\"\n[load]\nclosed = 3\nthink = \"1s\"\nduration = \"10s\"\n";
+    place.file(
+        "plan.toml",
+        format!("{load}[let]\nn = \"uniform(10k)\"\n[[requests]]\nurl = \"/items/{{{{n}}}}\"\n"),
+    );
+    let shown = place.call(&["plan", "show", "plan.toml"]).stdout;
+    let shown = shown.split("target =").next().unwrap_or_default();
+    assert!(shown.contains("The first requests, one of each user"), "{shown}");
+    assert_eq!(shown.matches("  GET /items/").count(), 3, "{shown}");
+    assert!(!shown.contains("***") && shown.contains("Of the first 3 requests"), "{shown}");
 }

@@ -335,3 +335,24 @@ fn what_the_record_does_not_keep_is_not_made_up() {
         }
     }
 }
+
+/// A number that a law gives is nobody's secret, whatever it is called; a column of that name may be one.
+#[test]
+fn a_drawn_number_called_key_is_shown_and_a_column_is_not() {
+    let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
+    place.file("users.csv", "id,key\n1,s3cret-one\n");
+    let lets = "[let]\nkey = \"uniform(1M)\"\nuser = \"csv(users.csv)\"\n";
+    let url = "[[requests]]\nurl = \"/items/{{key}}/{{user.key}}\"\n";
+    place.file("plan.toml", format!("[load]\nrate = 5\nduration = \"1s\"\n{lets}{url}"));
+    let (document, said) = tried(&place, &["plan.toml", &server.url()]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let seen = server.seen()[0].target.clone();
+    let key = seen.split('/').nth(2).expect("a key").to_string();
+    let one = &document["requests"][0];
+    let drawn = |name: &str| {
+        let all = one["drawn"].as_array().expect("a list");
+        all.iter().find(|one| one["name"] == name).map(|one| one["value"].clone()).expect("a value")
+    };
+    assert_eq!((drawn("key"), drawn("user.key")), (key.as_str().into(), "***".into()), "{one:#}");
+    assert_eq!(one["sent"]["line"], format!("GET /items/{key}/*** HTTP/1.1"), "{one:#}");
+}

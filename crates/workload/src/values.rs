@@ -405,8 +405,8 @@ impl Composer {
     }
 
     /// The named values of the arrival that was drawn for: of each its name, of a row with columns also that of each column,
-    /// and what it is.
-    pub fn drawn<'a>(&'a self, values: &'a Values) -> impl Iterator<Item = (String, Vec<u8>)> + 'a {
+    /// what it is, and whether that is a number that a law gave: nobody's secret, whatever it is called.
+    pub fn drawn<'a>(&'a self, values: &'a Values) -> impl Iterator<Item = (String, Vec<u8>, bool)> + 'a {
         let uses = values.composition(self.operation).map_or(&[][..], |composition| composition.uses());
         uses.iter().flat_map(move |&of| {
             let (source, drawn) = (values.lets.source(of), self.drawn[of as usize]);
@@ -419,7 +419,7 @@ impl Composer {
             let columns = source.columns().iter().zip(0..);
             let columns = columns.map(move |(column, at)| (format!("{name}.{column}"), written(Some(at))));
             let alone = source.columns().is_empty().then(|| (name.to_string(), written(None)));
-            alone.into_iter().chain(columns)
+            alone.into_iter().chain(columns).map(|(name, drawn)| (name, drawn, source.is_number()))
         })
     }
 

@@ -103,7 +103,8 @@ pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
             pool: Pool::Auto { max: 1_000_000 },
             rest: settings.settle,
             mix: Default::default(),
-            operations: 1,
+            idempotent: vec![true],
+            origins: Default::default(),
         },
     );
     let settings = Settings { limit: world.limit, seed, ..settings };

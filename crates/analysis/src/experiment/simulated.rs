@@ -7,9 +7,10 @@ use super::trial::{Outcome, Trial};
 use crate::evidence;
 use std::ops::ControlFlow;
 use unblink_core::dispatch::{Pool, Retry};
-use unblink_core::mix::Mix;
+use unblink_core::mix::{Mix, Order};
+use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
-use unblink_core::schedule::{Phase, Process};
+use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{LastingWorld, WorldSpec};
 use unblink_core::time::Nanos;
 
@@ -30,10 +31,12 @@ pub struct SimulatedSetup {
     pub retry: Option<Retry>,
     /// For this long nothing is asked before a trial, once the server has ended its work.
     pub rest: Nanos,
-    /// What is asked for; one kind of request by default. Journeys draw from each trial's seed.
+    /// What is asked for; one kind of request by default. Its order and its journeys are drawn from each trial's seed.
     pub mix: Mix,
-    /// How many operations that has.
-    pub operations: usize,
+    /// For each operation of that, whether it may be sent twice.
+    pub idempotent: Vec<bool>,
+    /// Where they go: each origin has a server of its own.
+    pub origins: Origins,
 }
 
 /// Runs trials on a simulated server that remembers the ones before.
@@ -49,24 +52,32 @@ impl SimulatedRunner {
         SimulatedRunner { world: LastingWorld::new(world), setup }
     }
 
-    fn plan(&self, trial: &Trial) -> Result<Plan, PlanError> {
+    /// Refuses what no trial can ask for, at this rate and for these times.
+    pub fn check(&self, rate: Rate, settle: Nanos, measure: Nanos) -> Result<(), PlanError> {
+        self.plan(1, rate, settle, measure).map(drop)
+    }
+
+    fn plan(&self, trial: u32, rate: Rate, settle: Nanos, measure: Nanos) -> Result<Plan, PlanError> {
         // An odd constant keeps the seeds of two experiments with neighbouring seeds apart.
-        let seed = self.setup.seed.wrapping_add(u64::from(trial.number).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let seed = self.setup.seed.wrapping_add(u64::from(trial).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut mix = self.setup.mix.clone();
         mix.journeys.seed = seed;
+        if let Order::Shuffled { seed: drawn } | Order::Random { seed: drawn } = &mut mix.order {
+            *drawn = seed;
+        }
         let process = if self.setup.is_poisson { Process::Poisson { seed } } else { Process::Even };
         Plan::new(PlanSpec {
-            load: LoadSpec::Open { phases: vec![Phase::hold(trial.rate, trial.measure_max)], process },
-            warmup: trial.settle,
+            load: LoadSpec::Open { phases: vec![Phase::hold(rate, measure)], process },
+            warmup: settle,
             limit: None,
             timeout: self.setup.timeout,
             drain: None,
             pool: self.setup.pool,
             threads: 1,
             retry: self.setup.retry.clone(),
-            idempotent: vec![true; self.setup.operations],
+            idempotent: self.setup.idempotent.clone(),
             mix,
-            origins: Default::default(),
+            origins: self.setup.origins.clone(),
             rate_cap: None,
         })
     }
@@ -79,7 +90,7 @@ impl TrialRunner for SimulatedRunner {
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>, PlanError> {
         self.world.rest(if trial.number > 1 { self.setup.rest } else { Nanos::ZERO });
-        let plan = self.plan(trial)?;
+        let plan = self.plan(trial.number, trial.rate, trial.settle, trial.measure_max)?;
         let pool = match self.setup.pool {
             Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
             Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },

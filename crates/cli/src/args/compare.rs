@@ -4,7 +4,7 @@ use super::agents::AgentsArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
-use super::sim::WorldArgs;
+use super::sim::{ServiceArgs, WorldArgs};
 use super::steady;
 use super::target::TargetArgs;
 use crate::journey::Journey;
@@ -57,7 +57,7 @@ pub(crate) struct CompareArgs {
     #[arg(skip)]
     pub journeys: [Vec<Journey>; 2],
 
-    /// What stands beside simulated journeys.
+    /// What simulated servers are asked for, beside journeys.
     #[arg(skip)]
     pub beside: Vec<Request>,
 
@@ -99,6 +99,9 @@ pub(crate) struct CompareArgs {
     /// The simulated baseline: --server or --scenario, or the [world] of a plan
     #[command(flatten)]
     pub world: WorldArgs,
+
+    #[command(flatten)]
+    pub services: ServiceArgs,
 
     /// What the simulated candidate does, as words
     #[arg(long, value_name = "WORDS", help_heading = "World")]

@@ -6,7 +6,7 @@ use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::replay::{self, By, Factor, RecordedArgs};
 use super::retry::RetryArgs;
-use super::sim::WorldArgs;
+use super::sim::{ServiceArgs, WorldArgs};
 use super::target::TargetArgs;
 use crate::journey::Journey;
 use crate::request::Request;
@@ -141,6 +141,9 @@ pub(crate) struct KneeArgs {
 
     #[command(flatten)]
     pub world: WorldArgs,
+
+    #[command(flatten)]
+    pub services: ServiceArgs,
 
     /// Search the simulated server in the plan's [world], in virtual time, instead of the target
     #[arg(long, help_heading = "World")]

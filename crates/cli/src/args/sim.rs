@@ -4,15 +4,19 @@ use super::Exports;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
+use super::metric_rule::{self, StopRule};
 use super::objectives::SloArgs;
 use super::steady::PrecisionArgs;
+use crate::errors::refused_value;
 use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::share::OrderArg;
 use crate::request::version::HttpArg;
 use crate::value;
+use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
+use unblink_analysis::slo::AbortRule;
 
 pub(crate) const HELP: &str = "\
 EXAMPLES
@@ -66,7 +70,8 @@ NETWORK, GENERATOR
   --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'
 
 EXIT STATUS
-  0 every objective is met, or there are none and the run is valid or degraded   1 an objective is missed
+  0 every objective is met, or there are none and the run is valid or degraded
+  1 an objective is missed, or a rule of --abort-on stopped the run
   2 wrong usage   3 an objective is inconclusive, or there are none and the run is invalid";
 
 /// Simulate a load in virtual time against a server that you describe, and report it like a real run. Nothing is sent:
@@ -74,8 +79,9 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
-    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests, names, addresses
-    /// and shares count, and each origin is a server of its own; what only a real target takes is ignored
+    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests and journeys,
+    /// names, methods, addresses, shares and values count, and each origin is a server of its own; what only a real target
+    /// takes is ignored
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
 
@@ -95,9 +101,8 @@ pub(crate) struct SimArgs {
           value_parser = value::streams)]
     pub streams: Option<u32>,
 
-    /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
-    #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
-    pub service: Vec<String>,
+    #[command(flatten)]
+    pub services: ServiceArgs,
 
     /// Which request of the plan comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
@@ -123,6 +128,10 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     pub objectives: SloArgs,
 
+    /// Stop the run when this rule holds, such as 'p99 > 2s for 5s'; may be given several times
+    #[arg(long, value_name = "RULE", help_heading = "Objectives", value_parser = metric_rule::stop_rule)]
+    pub abort_on: Vec<StopRule>,
+
     /// Folder for the record and the report [default: unblink-runs/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
@@ -132,6 +141,29 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub keep: KeepArgs,
+}
+
+impl SimArgs {
+    /// What may end the load. A simulated service has no metrics of its own.
+    pub(crate) fn rules(&self) -> Result<Vec<AbortRule>> {
+        let of_figure = |(number, rule): (usize, &StopRule)| match rule {
+            StopRule::Figure(rule) => Ok(rule.clone()),
+            StopRule::Metric(rule) => {
+                let text = rule.to_string();
+                let why = "a simulated server has no metrics of its own: leave prom(…) out, or give a rule on what is measured";
+                Err(refused_value("abort-on", number, format!("--abort-on {text:?}: {why}")))
+            }
+        };
+        self.abort_on.iter().enumerate().map(of_figure).collect()
+    }
+}
+
+/// Service times of single requests.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ServiceArgs {
+    /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
+    #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
+    pub service: Vec<String>,
 }
 
 /// Server, network and generator.

@@ -10,8 +10,7 @@ use crate::request::Request;
 use crate::run::{self, Prepared};
 use crate::setup::SetupRequest;
 use crate::signals::Interruptions;
-use crate::sim::mix::Asked;
-use crate::sim::wanted::Wanted;
+use crate::sim::mix::{Asked, Listed};
 use crate::sim::{Described, Simulation};
 use crate::{asked, output};
 use anyhow::{Result, bail};
@@ -83,10 +82,11 @@ impl Source {
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
-                let simulation =
-                    world.simulation(&world.load(&seeded(args, number)), "ideal", &wanted(args)?)?;
+                let listed = listed(args)?;
+                let simulation = world.simulation(&world.load(&seeded(args, number)), "ideal", &listed)?;
                 let header = &simulation.header;
-                let asked = asked::of_world(words, connections, header.plan.retry.as_ref(), &header.journeys);
+                let (retry, journeys) = (header.plan.retry.as_ref(), &header.journeys[..]);
+                let asked = asked::of_world(words, connections, retry, journeys, listed.said());
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }
         }
@@ -105,7 +105,7 @@ impl Source {
                 Ok((planned.plan, planned.summary))
             }
             Source::World { world, .. } => {
-                world.simulation(&world.load(&args.load), "ideal", &wanted(args)?).map(Simulation::planned)
+                world.simulation(&world.load(&args.load), "ideal", &listed(args)?).map(Simulation::planned)
             }
         }
     }
@@ -127,8 +127,14 @@ fn seeded(args: &CompareArgs, number: u64) -> LoadArgs {
 }
 
 /// What simulated servers are asked for.
-fn wanted(args: &CompareArgs) -> Result<Asked> {
-    Wanted::of(&args.beside, &args.journeys[0], args.under_way.journeys_max).map(Asked::wanted)
+fn listed(args: &CompareArgs) -> Result<Asked> {
+    Asked::new(&Listed {
+        requests: &args.beside,
+        journeys: &args.journeys[0],
+        under_way_max: args.under_way.journeys_max,
+        order: args.target.order,
+        service: &args.services.service,
+    })
 }
 
 impl Ready {

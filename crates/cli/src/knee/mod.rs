@@ -65,10 +65,13 @@ fn found(
     let cap = if is_simulated(args) { None } else { config::max_rate()? };
     let settings = settings(args, cap)?;
     // What is simulated comes from a plan, and needs no address.
-    let has_target = match is_simulated(args) && !args.journeys.is_empty() {
-        true => !args.urls.is_empty(),
+    let has_target = match is_simulated(args) {
+        true => !args.urls.is_empty() || !args.lines.lines.is_empty() || args.lines.workload.is_given(),
         false => !args.requests.is_empty() || !args.journeys.is_empty(),
     };
+    if !is_simulated(args) && !args.services.service.is_empty() {
+        refuse!(["service"], "--service is about a simulated server: add --server in words, or leave it out");
+    }
     if args.simulate && !is_simulated(args) {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
     }
@@ -83,7 +86,7 @@ fn found(
         ),
         (false, true) => {
             led::check_simulated(args)?;
-            let runner = simulated::Runner::new(args)?;
+            let (runner, listed) = simulated::Runner::new(args)?;
             let target = (
                 runner.target.clone(),
                 asked::of_world(
@@ -91,6 +94,7 @@ fn found(
                     args.connections,
                     retry::describe(&args.retry).as_ref(),
                     &journeys::wanted(args)?.described(),
+                    listed.said(),
                 ),
             );
             search(args, settings, target, |_, _| Ok(runner))

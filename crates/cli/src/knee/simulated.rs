@@ -3,8 +3,9 @@
 use super::{criterion, journeys, rest};
 use crate::args::arrivals::Arrivals;
 use crate::args::knee::KneeArgs;
-use crate::errors::refuse;
+use crate::errors::{refuse, refused};
 use crate::sim::Described;
+use crate::sim::mix::{Asked, Listed};
 use crate::value::Connections;
 use crate::{retry, secrets};
 use anyhow::{Result, bail};
@@ -13,6 +14,7 @@ use unblink_analysis::experiment::{
 };
 use unblink_artifact::names::few;
 use unblink_core::dispatch::Pool;
+use unblink_core::plan::{OPERATIONS_APART_MAX, PlanError};
 use unblink_core::record::Apart;
 use unblink_core::sim::WorldSpec;
 
@@ -26,10 +28,16 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(args: &KneeArgs) -> Result<Runner> {
-        let wanted = journeys::wanted(args)?;
-        let operations = wanted.names.len().max(1);
-        let of = judged(args, &wanted.names)?;
+    /// And what it asks for.
+    pub(super) fn new(args: &KneeArgs) -> Result<(Runner, Asked)> {
+        let asked = Asked::new(&Listed {
+            requests: &args.requests,
+            journeys: &args.journeys,
+            under_way_max: args.under_way.journeys_max,
+            order: args.target.order,
+            service: &args.services.service,
+        })?;
+        let of = judged(args, &asked)?;
         let described = Described::new(&args.world)?;
         let pool = match args.connections {
             Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(CONNECTIONS_MAX) },
@@ -43,19 +51,32 @@ impl Runner {
             pool,
             rest: rest(args),
             retry: retry::spec(&args.retry, args.seed)?,
-            mix: wanted.mix(args.seed),
-            operations,
+            mix: asked.mix(args.seed),
+            idempotent: asked.idempotent(),
+            origins: asked.origins(),
         };
-        let world = WorldSpec { seed: args.seed, ..described.world };
-        Ok(Runner { inner: SimulatedRunner::new(world, setup), target: described.server })
+        let mut world = WorldSpec { seed: args.seed, ..described.world };
+        world.server.service_of.clone_from(&asked.services);
+        let inner = SimulatedRunner::new(world, setup);
+        // What can't be asked for is known before the first trial.
+        inner.check(super::start(args)?, args.settle, args.measure).map_err(|error| match error {
+            PlanError::Mix(error) => refused(&["order"], error.to_string()),
+            other => other.into(),
+        })?;
+        Ok((Runner { inner, target: described.server }, asked))
     }
 }
 
-/// What the objective is about, by its name among those of the operations or of the journeys.
-fn judged(args: &KneeArgs, operations: &[String]) -> Result<Option<(Apart, usize)>> {
+/// What the objective is about, by its name among those of the operations that are recorded apart, or of the journeys.
+fn judged(args: &KneeArgs, asked: &Asked) -> Result<Option<(Apart, usize)>> {
     let Some(name) = &args.slo.name else { return Ok(None) };
     let names = journeys::names(args)?;
-    let operation = || operations.iter().position(|known| known == name);
+    let operations = asked.names();
+    // The last of too many stands for all others.
+    let apart =
+        if operations.len() > OPERATIONS_APART_MAX { OPERATIONS_APART_MAX - 1 } else { operations.len() };
+    let called = asked.called(name);
+    let operation = || operations.iter().take(apart).position(|known| known.name == called);
     match names.called(name).or_else(|| Some((Apart::Operation, operation()?))) {
         Some(of) if of.0 == Apart::Operation && operations.len() == 1 => Ok(None),
         Some(of) => Ok(Some(of)),
@@ -65,7 +86,8 @@ fn judged(args: &KneeArgs, operations: &[String]) -> Result<Option<(Apart, usize
             secrets::mask_objective(&args.slo.text)
         ),
         None => {
-            let known: Vec<String> = operations.iter().cloned().chain(names.all()).collect();
+            let operations = operations.iter().map(|known| known.name.clone());
+            let known: Vec<String> = operations.chain(names.all()).collect();
             refuse!(
                 ["slo"],
                 "--slo {:?}: no request or journey is called {name:?}; there are {}",

@@ -21,7 +21,8 @@ const WEIGHED: usize = 1_000;
 const BYTES_MAX: u64 = 64 << 20;
 const START: Instant = Instant(0);
 
-/// The first requests of an open load, and how many bytes they have. What comes out of files and answers is masked.
+/// The first requests of a load, and how many bytes they have; of users who wait, the first of each. What comes out of files and
+/// answers is masked.
 pub(super) fn of(planned: &Planned, columns: usize) -> String {
     let Planned { plan, requests, values, .. } = planned;
     let Operations::One(operations) = &requests.operations else { return String::new() };
@@ -67,6 +68,7 @@ pub(super) fn of(planned: &Planned, columns: usize) -> String {
     };
     let said = match has_journeys {
         true => "The first requests, each with the bytes of its body; a journey by its first",
+        false if !plan.is_open() => "The first requests, one of each user, each with the bytes of its body",
         false => "The first requests, each with the bytes of its body",
     };
     format!("\n{}{lines}{}", wrapped(said, columns), wrapped_or_nothing(&weight, columns))
@@ -83,6 +85,9 @@ fn arrivals(plan: &Plan) -> Vec<Arrival> {
         if let Some(load) = plan.open_load(START, shard) {
             draw(load, &mut arrivals);
         } else if let Some(load) = plan.journeys_load(START, shard) {
+            draw(load, &mut arrivals);
+        } else if let Some(load) = plan.closed_load(START, shard) {
+            // The next ones come when these are answered.
             draw(load, &mut arrivals);
         }
     }

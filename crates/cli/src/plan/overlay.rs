@@ -7,6 +7,7 @@ use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
 use super::{journeys, loads, requests, search, setup, value, values};
 use crate::args::load::PlannedLoad;
+use crate::args::metric_rule::is_of_metric;
 use crate::args::short::with_last_behind;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
@@ -67,10 +68,7 @@ impl Requests {
             For::Run | For::Try | For::Knee if !is_simulated => {
                 Requests::Of(requests::of(plan, &urls, lets)?)
             }
-            For::Sim => Requests::Of(requests::simulated(plan, lets)?),
-            For::Knee | For::Compare if !plan.journeys.is_empty() => {
-                Requests::Of(requests::simulated(plan, lets)?)
-            }
+            For::Sim | For::Knee | For::Compare => Requests::Of(requests::simulated(plan, lets)?),
             _ => Requests::None,
         })
     }
@@ -101,7 +99,8 @@ impl<'a> Overlay<'a> {
             let mut values = given.values.clone();
             match (command, field.name.as_str()) {
                 (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
-                (For::Sim, "slo") if plan.requests.is_empty() => {
+                (For::Sim, "abort-on") => values.retain(|text| !is_of_service(plan, text)),
+                (For::Sim, "slo") if !requests::has_lists(plan) => {
                     values.retain(|text| !is_of_one_request(plan, text));
                 }
                 _ => {}
@@ -132,7 +131,7 @@ impl<'a> Overlay<'a> {
         let asks_two = command == For::Compare && !is_simulated && !is_a_a(plan, &user);
         let (journeys, setup) = match asks_two {
             false => {
-                let target = requests::target_of(plan, &user.urls(), command == For::Sim || is_simulated)?;
+                let target = requests::target_of(plan, &user.urls(), is_simulated)?;
                 let (journeys, setup) = of(target.as_ref())?;
                 ([journeys, Vec::new()], [setup, Vec::new()])
             }
@@ -149,7 +148,7 @@ impl<'a> Overlay<'a> {
             }
         };
         let mut journeys = journeys;
-        if command == For::Sim {
+        if is_simulated {
             let of_all = requests::of_all(plan)?;
             let steps = journeys[0].iter_mut().flat_map(|journey| &mut journey.steps);
             steps.for_each(|step| step.request.parts.fill(&of_all));
@@ -267,6 +266,16 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A rule on the service's own metrics, which a simulated service does not have.
+fn is_of_service(plan: &PlanFile, text: &Text) -> bool {
+    let raw = &text.raw;
+    let is_one = is_of_metric(raw);
+    if is_one {
+        plan.say(format_args!("a simulated server has no metrics of its own, so {raw:?} is left out"));
+    }
+    is_one
 }
 
 /// An objective of one request by its name, which a simulation of a plan that lists none does not have.

@@ -5,6 +5,7 @@ use super::file::{Given, PlanFile, Table, Text, values_of};
 use super::lists::STAGES;
 use super::source::Wrong;
 use super::{Foreseen, checked_as, file, value};
+use crate::args::metric_rule::is_of_metric;
 use crate::args::signoff::{PlannedStage, StageKind, StageRate};
 use crate::errors::{each, several};
 use anyhow::{Error, Result};
@@ -67,9 +68,9 @@ impl Stage {
         if let Some(rate) = &self.rate {
             flags.push(format!("--rate={}", rate.text(knee_per_s)?));
         }
-        // What ends a run that hurts has nobody to protect in virtual time.
-        let is_heeded = |flag: &&String| !is_simulated || !flag.starts_with("--abort-on=");
-        flags.extend(self.own.iter().filter(is_heeded).cloned());
+        // A simulated server has no metrics of its own.
+        let is_of_service = |flag: &String| flag.strip_prefix("--abort-on=").is_some_and(is_of_metric);
+        flags.extend(self.own.iter().filter(|flag| !is_simulated || !is_of_service(flag)).cloned());
         Some((if is_simulated { For::Sim } else { For::Run }, flags))
     }
 }

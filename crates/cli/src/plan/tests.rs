@@ -5,13 +5,16 @@ use super::file::{PlanFile, parse};
 use super::lists::List;
 use super::overlay::Overlay;
 use super::user::User;
-use super::{schema, write};
+use super::{Foreseen, schema, write};
 use crate::args::Cli;
-use clap::CommandFactory;
+use clap::{CommandFactory, FromArgMatches};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::path::Path;
+use unblink_core::load::Load;
+use unblink_core::plan::Plan;
+use unblink_core::time::Instant;
 
 /// A value that the flag takes.
 fn sample(field: &Field) -> String {
@@ -211,4 +214,56 @@ proptest! {
             let _ = parse(Path::new(name), text.clone());
         }
     }
+}
+
+/// What a plan comes to as `command` reads it.
+fn comes_to(text: &str, command: For) -> Plan {
+    let plan =
+        parse(Path::new("plan.toml"), text.to_string()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let argv = ["unblink", command.name()].map(OsString::from);
+    let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv)).unwrap();
+    let matches = overlay.below(Cli::command()).unwrap().try_get_matches_from(argv).unwrap();
+    let cli = overlay.requested(Cli::from_arg_matches(&matches).unwrap());
+    match super::planned(&cli).unwrap() {
+        Foreseen::Run(planned) => planned.plan,
+        Foreseen::Simulated(plan, _) => *plan,
+        Foreseen::Several(..) => panic!("{text}"),
+    }
+}
+
+/// The operations of the first arrivals, in their order.
+fn asked_in_order(plan: &Plan) -> Vec<u32> {
+    let mut load = plan.journeys_load(Instant(0), 0).expect("journeys");
+    let mut asked = Vec::new();
+    while asked.len() < 500 {
+        let due = load.next_due().expect("there are more");
+        load.advance(due, |arrival| asked.push(arrival.operation));
+    }
+    asked
+}
+
+/// Requests that stand alone and journeys, of which two may not be sent twice, at two origins.
+#[test]
+fn a_simulation_asks_for_what_a_run_asks_for() {
+    let text = |order: &str| {
+        format!(
+            "target = \"http://a.test\"\n[load]\nrate = 200\nduration = \"10s\"\nseed = 3\narrivals = \"poisson\"\n{order}\
+             [world]\nserver = \"service=1ms\"\n[[requests]]\nweight = 3\nurl = \"/items\"\n\
+             [[requests]]\nweight = 1\nurl = \"http://b.test/post\"\nmethod = \"POST\"\n\
+             [[journeys]]\nweight = 1\nname = \"g\"\nthink = \"exp(1s)\"\n[[journeys.steps]]\nname = \"s1\"\nurl = \"/fail\"\nmethod = \"POST\"\n\
+             [[journeys.steps]]\nname = \"s2\"\nurl = \"http://b.test/b\"\nrepeat = \"1..3\"\n"
+        )
+    };
+    let mut orders = Vec::new();
+    for order in ["", "[request]\norder = \"random\"\n"] {
+        let [run, sim] = [For::Run, For::Sim].map(|command| comes_to(&text(order), command));
+        assert_eq!(sim.spec().mix, run.spec().mix, "{order}");
+        assert_eq!(sim.spec().origins, run.spec().origins);
+        assert_eq!((0..4).map(|one| sim.spec().origins.of(one)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        assert_eq!(sim.spec().idempotent, run.spec().idempotent);
+        assert_eq!(sim.spec().idempotent, [true, false, false, true]);
+        assert_eq!(asked_in_order(&sim), asked_in_order(&run));
+        orders.push(asked_in_order(&sim));
+    }
+    assert_ne!(orders[0], orders[1]);
 }

@@ -311,7 +311,7 @@ pub(crate) fn execute_watched(
 }
 
 /// Measured arrivals from there to the planned end, counted from the schedule; of closed users nobody knows.
-fn withheld(plan: &unblink_core::plan::Plan, from: Nanos) -> u64 {
+pub(crate) fn withheld(plan: &unblink_core::plan::Plan, from: Nanos) -> u64 {
     let planned = plan.scheduled(from.max(plan.measured_from()), plan.load_length());
     planned.map_or(0, |planned| planned.measured)
 }

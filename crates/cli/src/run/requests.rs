@@ -196,14 +196,15 @@ impl Gathering {
 }
 
 impl Gathering {
-    /// Takes the steps of all journeys, and behind them what follows their redirects to any origin of the plan.
-    fn add_journeys(&mut self, journeys: &[Journey]) -> Result<()> {
+    /// Takes the steps of all journeys and, where they are sent, behind them what follows their redirects to any origin of the
+    /// plan.
+    fn add_journeys(&mut self, journeys: &[Journey], is_sent: bool) -> Result<()> {
         let mut steps = Vec::new();
         for (journey, step) in journeys.iter().flat_map(|one| one.steps.iter().map(move |step| (one, step))) {
             let mut request = step.request.clone();
             request.parts.fill(&self.of_all);
             self.add_whole(request.clone())?;
-            steps.push((journey, step.spec.redirects.max > 0, request));
+            steps.push((journey, is_sent && step.spec.redirects.max > 0, request));
         }
         let Some(found) = &mut self.found else { return Ok(()) };
         // Where a WebSocket is, nothing is redirected to.
@@ -274,7 +275,7 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
             },
         }
         let plain = gathering.count();
-        gathering.add_journeys(&args.journeys)?;
+        gathering.add_journeys(&args.journeys, true)?;
         Ok(plain)
     })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
@@ -287,13 +288,13 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
     Ok(found)
 }
 
-/// `requests` and the steps of `journeys` alone, with what `of_all` says for each that does not say it itself; `None` where there are
-/// none.
+/// `requests` and the steps of `journeys` alone, of which nothing is sent, with what `of_all` says for each that does not say it itself;
+/// `None` where there are none.
 pub(crate) fn listed(of_all: Parts, requests: &[Request], journeys: &[Journey]) -> Result<Option<Requests>> {
     let found = gathered(of_all, (Version::One, Vec::new()), |gathering| {
         requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
         let plain = gathering.count();
-        gathering.add_journeys(journeys)?;
+        gathering.add_journeys(journeys, false)?;
         Ok(plain)
     })?;
     let alone = requests.iter().map(|request| request.share);
@@ -364,9 +365,9 @@ impl Requests {
         self.drawing(compositions, plan, seed)
     }
 
-    /// The same of the first `operations`, as often as it is asked for.
-    pub(crate) fn values_of(&self, operations: usize, plan: &Plan, seed: u64) -> Result<Option<Values>> {
-        self.drawing(self.compositions.iter().take(operations).cloned().collect(), plan, seed)
+    /// The same, as often as it is asked for.
+    pub(crate) fn values_of(&self, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+        self.drawing(self.compositions.clone(), plan, seed)
     }
 
     fn drawing(

@@ -1,22 +1,25 @@
-//! What a simulated load asks for: the journeys of a plan, or its requests, each with its share, its origin and, if it was given one, a
-//! service time of its own.
+//! What a simulated load asks for: the requests of a plan and the steps of its journeys, as a run gathers them, each with its share, its
+//! origin and, if it was given one, a service time of its own.
 
 use super::server;
-use super::wanted::Wanted;
+use super::wanted;
 use crate::args::load::LoadArgs;
 use crate::args::objectives::SloArgs;
 use crate::args::sim::SimArgs;
+use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused_value};
+use crate::journey::{self, Journey};
 use crate::replay::Replay;
 use crate::request::share::{self, OrderArg};
 use crate::request::{NOWHERE, Request};
-use crate::run::objectives::{self, Known};
-use crate::run::requests::{Requests, listed};
+use crate::run::objectives;
+use crate::run::requests::{self, Requests};
 use crate::secrets;
 use anyhow::Result;
+use serde_json::json;
 use std::collections::BTreeMap;
-use unblink_analysis::slo::Slo;
-use unblink_artifact::document::{Objectives, OperationPlan, OriginName, Protocol, Target};
+use unblink_analysis::slo::{AbortRule, Slo};
+use unblink_artifact::document::{JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Target};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::names::few;
 use unblink_core::mix::Mix;
@@ -34,40 +37,54 @@ fn replayed(args: &SimArgs, replay: &Replay) -> Result<Vec<Request>> {
     replay.requests(&Request::new(None, NOWHERE)?, &[])
 }
 
+/// What a plan asks for, for a simulation.
+pub(crate) struct Listed<'a> {
+    /// Those that stand alone.
+    pub(crate) requests: &'a [Request],
+    pub(crate) journeys: &'a [Journey],
+    /// Of these so many may be under way.
+    pub(crate) under_way_max: u16,
+    pub(crate) order: Option<OrderArg>,
+    /// Service times, each with the name of its request.
+    pub(crate) service: &'a [String],
+}
+
 /// The requests of a simulation; one kind of them where a plan lists none.
 #[derive(Default)]
 pub(crate) struct Asked {
+    /// Those that stand alone, and behind them the steps of journeys.
     pub(super) requests: Option<Requests>,
-    /// Of a plan with journeys, which has no other requests.
-    pub(super) wanted: Wanted,
-    /// The same with what is drawn for them.
-    steps: Option<Requests>,
+    journeys: Vec<Journey>,
+    under_way_max: u16,
     order: Option<OrderArg>,
     /// By number of the request.
-    pub(super) services: BTreeMap<u32, Service>,
+    pub(crate) services: BTreeMap<u32, Service>,
     /// The same in words, by name.
     pub(super) in_words: BTreeMap<String, String>,
 }
 
 impl Asked {
-    /// Only what `wanted` says.
-    pub(crate) fn wanted(wanted: Wanted) -> Asked {
-        Asked { wanted, ..Asked::default() }
+    pub(super) fn of(args: &SimArgs) -> Result<Asked> {
+        let replayed = match args.load.replay.read(args.load.seed)? {
+            Some(replay) => Some(replayed(args, &replay)?),
+            None => None,
+        };
+        Asked::new(&Listed {
+            requests: replayed.as_ref().unwrap_or(&args.requests),
+            journeys: &args.journeys,
+            under_way_max: args.under_way.journeys_max,
+            order: args.order,
+            service: &args.services.service,
+        })
     }
 
-    pub(super) fn of(args: &SimArgs) -> Result<Asked> {
-        let requests = match (args.load.replay.read(args.load.seed)?, args.journeys.is_empty()) {
-            (Some(replay), _) => listed(Default::default(), &replayed(args, &replay)?, &[])?,
-            (None, true) => listed(Default::default(), &args.requests, &[])?,
-            (None, false) => None,
-        };
-        let wanted = Wanted::of(&args.requests, &args.journeys, args.under_way.journeys_max)?;
-        let steps = match args.journeys.is_empty() {
-            true => None,
-            false => listed(Default::default(), &args.requests, &args.journeys)?,
-        };
-        let mut asked = Asked { requests, wanted, steps, order: args.order, ..Asked::default() };
-        for (number, text) in args.service.iter().enumerate() {
+    pub(crate) fn new(listed: &Listed<'_>) -> Result<Asked> {
+        let Listed { requests, journeys, under_way_max, order, service } = *listed;
+        wanted::refuse_sockets(journeys)?;
+        let requests = requests::listed(Default::default(), requests, journeys)?;
+        let journeys = journeys.to_vec();
+        let mut asked = Asked { requests, journeys, under_way_max, order, ..Asked::default() };
+        for (number, text) in service.iter().enumerate() {
             let (given, service, words) = server::service_of(number, text)?;
             let requests = asked.requests.as_ref();
             let name = requests.map_or_else(|| given.clone(), |requests| requests.called(&given));
@@ -77,12 +94,9 @@ impl Asked {
             if numbers.is_empty() {
                 let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
                 let message = match names.is_empty() {
-                    true if !args.journeys.is_empty() => {
-                        "all requests of journeys are simulated by one server: leave it out, or the journeys"
-                            .into()
-                    }
                     true => {
-                        "it takes the name of a request, and there is no plan that lists [[requests]]".into()
+                        "it takes the name of a request, and there is no plan that lists [[requests]] or [[journeys]]"
+                            .into()
                     }
                     false => format!("no request is called {name:?}; there are {}", few(&names)),
                 };
@@ -94,30 +108,66 @@ impl Asked {
         Ok(asked)
     }
 
+    /// Refuses what no journey can have.
+    pub(super) fn check(&self, args: &LoadArgs, has_client: bool) -> Result<()> {
+        if self.journeys.is_empty() {
+            return Ok(());
+        }
+        if has_client {
+            refuse!(["client"], "--client imitates a tool without journeys: leave it out, or [[journeys]]");
+        }
+        if args.warmup == Warmup::Auto {
+            refuse!(["warmup"], "--warmup auto would cut through journeys: give the warm-up a time");
+        }
+        Ok(())
+    }
+
     /// May each be sent twice?
-    pub(super) fn idempotent(&self) -> Vec<bool> {
-        let alike = || vec![true; self.wanted.names.len().max(1)];
-        self.requests.as_ref().map_or_else(alike, |requests| requests.idempotent.clone())
+    pub(crate) fn idempotent(&self) -> Vec<bool> {
+        self.requests.as_ref().map_or_else(|| vec![true], |requests| requests.idempotent.clone())
     }
 
     /// What differs from one arrival of `plan` to the next, if anything does.
     pub(super) fn values(&self, plan: &Plan, seed: u64) -> Result<Option<Values>> {
-        let Some(requests) = self.requests.as_ref().or(self.steps.as_ref()) else { return Ok(None) };
-        // What follows redirects is not simulated.
-        let operations = if self.steps.is_some() { self.wanted.names.len() } else { usize::MAX };
-        requests.values_of(operations, plan, seed)
-    }
-
-    pub(super) fn mix(&self, seed: u64) -> Mix {
         match &self.requests {
-            Some(requests) => share::mix(requests.weights.as_deref(), self.order, seed),
-            None => self.wanted.mix(seed),
+            Some(requests) => requests.values_of(plan, seed),
+            None => Ok(None),
         }
     }
 
-    pub(super) fn origins(&self) -> Origins {
+    /// What follows redirects is not simulated.
+    pub(crate) fn mix(&self, seed: u64) -> Mix {
+        let Some(requests) = &self.requests else { return Mix::default() };
+        Mix {
+            journeys: journey::specs(&self.journeys, seed, self.under_way_max, &[]),
+            ..share::mix(requests.weights.as_deref(), self.order, seed)
+        }
+    }
+
+    pub(crate) fn origins(&self) -> Origins {
         let of = self.requests.as_ref().map(|requests| requests.origin_of.as_slice()).unwrap_or_default();
         Origins::new(of).expect("no more origins than a run may have")
+    }
+
+    /// The journeys as a document has them; `operations` has their steps.
+    pub(super) fn described(&self, operations: &[OperationPlan]) -> Vec<JourneyPlan> {
+        let Some(requests) = &self.requests else { return Vec::new() };
+        let steps = operations.iter().skip(requests.plain).map(|operation| operation.name.as_str());
+        let shares = requests.weights.iter().flat_map(|weights| share::parts(weights)).skip(requests.plain);
+        journey::describe(&self.journeys, self.under_way_max, steps, &[], shares)
+    }
+
+    /// What a search or a comparison is to go on with, where a plan lists it.
+    pub(crate) fn said(&self) -> Option<serde_json::Value> {
+        let requests = self.requests.as_ref()?;
+        let each = requests.targets.iter().zip(&requests.idempotent).zip(&requests.origin_of);
+        let each = each.map(|((target, idempotent), origin)| json!([target.name, idempotent, origin]));
+        Some(json!({
+            "requests": each.collect::<Vec<_>>(),
+            "weights": requests.weights,
+            "order": self.order,
+            "services": self.in_words,
+        }))
     }
 
     /// One has no name: nothing is connected to.
@@ -128,8 +178,8 @@ impl Asked {
         }
     }
 
-    /// Names that a load may be restricted to.
-    pub(super) fn names(&self) -> &[Target] {
+    /// Names that a load may be restricted to, and that objectives may speak of.
+    pub(crate) fn names(&self) -> &[Target] {
         self.requests.as_ref().map(|requests| &requests.targets[..]).unwrap_or_default()
     }
 
@@ -141,7 +191,7 @@ impl Asked {
     }
 
     /// As a load means it: by method and path, too.
-    fn called(&self, name: &str) -> String {
+    pub(crate) fn called(&self, name: &str) -> String {
         self.requests.as_ref().map_or_else(|| name.to_string(), |requests| requests.called(name))
     }
 
@@ -166,19 +216,18 @@ impl Asked {
         operations.map(|operation| OperationPlan { protocol: Protocol::Simulated, ..operation }).collect()
     }
 
-    /// What is asked of the simulated run, once it is known that it can tell.
-    pub(super) fn objectives(&self, slos: &SloArgs, plan: &Plan, header: &RunHeader) -> Result<Objectives> {
+    /// What is asked of the simulated run, once it is known that it can tell, and the rules that may end it.
+    pub(super) fn objectives(
+        &self,
+        slos: &SloArgs,
+        rules: &[AbortRule],
+        plan: &Plan,
+        header: &RunHeader,
+    ) -> Result<Objectives> {
         if let Some(requests) = &self.requests {
             let journeys = header.journeys.clone();
-            let asked = objectives::asked(slos, &[], requests, plan, &header.operations, journeys)?;
-            return Ok(asked.slos.document(&[]));
-        }
-        if !header.journeys.is_empty() {
-            let (targets, operations) = (&header.targets[..], &header.operations[..]);
-            let known = Known { targets, operations, parts: header.part_names(), plan: Some(plan) };
-            objectives::check(&slos.slo, &[], &known)?;
-            objectives::check_tellable(&slos.slo, &[], plan)?;
-            return Ok(slos.document(&[]));
+            let asked = objectives::asked(slos, rules, requests, plan, &header.operations, journeys)?;
+            return Ok(asked.slos.document(&asked.rules));
         }
         let is_told = |slo: &Slo, name: &str| {
             header.part_called(name).is_some() && slo.objective.figure.is_better_small()
@@ -192,7 +241,17 @@ impl Asked {
                 secrets::mask_objective(&named.to_string())
             );
         }
-        objectives::check_tellable(&slos.slo, &[], plan)?;
-        Ok(slos.document(&[]))
+        if let Some((number, named)) = rules
+            .iter()
+            .enumerate()
+            .find(|(_, rule)| rule.name.as_ref().is_some_and(|name| header.part_called(name).is_none()))
+        {
+            let why = "without a plan that lists [[requests]] a simulated server is asked for one thing only; leave the name \
+                       out";
+            let text = secrets::mask_objective(&named.to_string());
+            return Err(refused_value("abort-on", number, format!("--abort-on {text:?}: {why}")));
+        }
+        objectives::check_tellable(&slos.slo, rules, plan)?;
+        Ok(slos.document(rules))
     }
 }

@@ -3,6 +3,7 @@
 mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
+mod record;
 mod sending;
 pub(crate) mod server;
 mod stage;
@@ -14,7 +15,6 @@ use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
 use crate::folder::Folder;
-use crate::observe::{Observed, Observer};
 use crate::scenario::{self, Scenario};
 use crate::value::{Connections, Shape};
 use crate::values_sent::{self, Laws};
@@ -25,19 +25,17 @@ use mix::Asked;
 use sending::{Sending, Watching};
 pub(crate) use stage::stage;
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::path::Path;
-use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{FolderWriter, leave_out_transient};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
-use unblink_artifact::tally::{Ending, Tally};
+use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::{Pool, Room};
 use unblink_core::load::Load;
 use unblink_core::plan::{Plan, PlanSpec};
-use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
-use unblink_core::sim::{ClientSpec, Correct, Watch, WorldSpec, simulate_client, simulate_until};
+use unblink_core::sim::{ClientSpec, Correct, Watch, WorldSpec};
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::Values;
 use words::one_space;
@@ -49,6 +47,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let mut simulation = simulation(args)?;
     args.load.replay.tell(args.load.seed);
+    simulation.tell(args);
     simulation.header.fanout = args.exports.fanout;
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
@@ -78,10 +77,16 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
         );
     }
     precision::describe(&args.precision, &mut simulation.header.plan);
+    let rules = args.rules()?;
     simulation.header.objectives =
-        asked.objectives(&args.objectives, &simulation.plan, &simulation.header)?;
+        asked.objectives(&args.objectives, &rules, &simulation.plan, &simulation.header)?;
     let has_events = simulation.world.server.events.is_some();
-    run::events::check(&args.load, (&args.objectives.slo, &[]), has_events, "events=N gap=TIME in --server")?;
+    run::events::check(
+        &args.load,
+        (&args.objectives.slo, &rules),
+        has_events,
+        "events=N gap=TIME in --server",
+    )?;
     if has_events && simulation.client.is_some() {
         refuse!(["client"], "events= in --server are timed by the ideal client alone: leave --client out");
     }
@@ -195,8 +200,8 @@ impl Described {
                  retry has its own, as in --client 'retry attempts=3'"
             );
         }
+        asked.check(args, client != Client::Ideal)?;
         let client = self.fitted(client, args, &plan)?;
-        asked.wanted.check(args, client.is_some())?;
         let mut world = WorldSpec { seed: args.seed, ..self.world.clone() };
         // Each origin has a server of its own, and all are alike.
         world.server.service_of.clone_from(&asked.services);
@@ -209,7 +214,7 @@ impl Described {
         let values = asked.values(&plan, args.seed)?.filter(|_| client.is_none());
         let mut header = self.header(args, &plan, client.as_ref(), asked);
         header.plan.values = values.iter().flat_map(values_sent::plans).collect();
-        asked.wanted.describe(&mut header);
+        header.journeys = asked.described(&header.operations);
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
             services: asked.in_words.clone(),
@@ -326,6 +331,15 @@ impl Described {
 }
 
 impl Simulation {
+    /// Says what of `args` nobody heeds.
+    fn tell(&self, args: &SimArgs) {
+        if self.client.is_some() && !args.abort_on.is_empty() {
+            output::note(format_args!(
+                "--abort-on: the load of a simulated --client is not ended early, so no rule stops it"
+            ));
+        }
+    }
+
     /// The plan, and the load in one line.
     pub(crate) fn planned(self) -> (Plan, String) {
         (self.plan, self.header.plan.summary)
@@ -377,68 +391,5 @@ impl Simulation {
         }
         output::write_page(folder, &document);
         Ok((document, tally))
-    }
-
-    /// Everything that was recorded, before any of it is left out.
-    fn record(&self, watch: impl Watch, writer: &mut dyn Observer) -> (Tally, Ending) {
-        let mut precision = precision::Watch::new(self.header.plan.precision.as_ref());
-        let mut observed = Observed::new(self.header.clone(), vec![writer, &mut precision]);
-        let (summary, offered) = match &self.client {
-            None => simulate_until(&self.plan, &self.world, watch, |interval| {
-                let mut flow = ControlFlow::Continue(());
-                observed.take(interval, || {
-                    flow = ControlFlow::Break(());
-                    true
-                });
-                flow
-            }),
-            // Its load is not ended early.
-            Some(client) => {
-                let each = |interval: &Interval| observed.take(interval, || false);
-                (simulate_client(&self.plan, &self.world, client, each), self.plan.load_length())
-            }
-        };
-        let (tally, _) = observed.finish();
-        let due = tally.totals().counters.measured.due;
-        let limited = self.plan.spec().limit.is_some_and(|limit| due >= limit);
-        let by_count = matches!(&self.client, Some(ClientSpec::Tool(tool)) if tool.by_count);
-        let ended_after = match self.plan.is_open() {
-            true if !by_count => offered,
-            false if !limited => offered,
-            // When the last of a fixed number of requests is sent follows from the answers.
-            _ => tally.end(),
-        };
-        // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
-        let warmup = self.plan.measured_from();
-        let scheduled = self.plan.scheduled(warmup, offered).filter(|_| self.client.is_none());
-        let apart =
-            self.plan.scheduled_apart(warmup, offered).filter(|_| self.client.is_none()).unwrap_or_default();
-        let ending = Ending {
-            status: RunStatus::Complete,
-            scheduled: scheduled.map(|s| s.measured),
-            scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
-            scheduled_by_operation: apart.by_operation,
-            scheduled_by_load: match self.client {
-                None => self.plan.scheduled_by_load(warmup, offered),
-                Some(_) => Vec::new(),
-            },
-            scheduled_by_journey: self.plan.scheduled_by_journey(warmup, offered).unwrap_or_default(),
-            scheduled_by_origin: apart.by_origin,
-            ended_after,
-            last_completion: summary.last_ok,
-            steal_share: None,
-            involuntary_switches: None,
-            priority: None,
-            kept_awake: None,
-            origins: Vec::new(),
-            values_sent: Vec::new(),
-            setup: Vec::new(),
-            cross_check: None,
-            agents: Vec::new(),
-            aborted: None,
-            withheld: 0,
-        };
-        let ending = ending.with_followed(tally.totals());
-        (tally, ending)
     }
 }

@@ -11,6 +11,7 @@ use unblink_artifact::document::RunDocument;
 pub(crate) fn stage(args: &SimArgs, folder: &Path) -> Result<RunDocument> {
     let simulation = simulation(args)?;
     args.load.replay.tell(args.load.seed);
+    simulation.tell(args);
     output::check_folder(folder)?;
     let (document, _) = simulation.run_into(folder)?;
     history::keep(&args.keep, &[folder.to_path_buf()]);
