@@ -125,7 +125,8 @@ fn what_is_not_safe_to_send_twice_is_not_retried() {
             "plan.toml",
             format!("{}{journeys}", head.replace("wait =", &format!("{unsafe_too}wait ="))),
         );
-        let run = json(&place.call(&["sim", "plan.toml", "--json", "-o", "out"]).stdout);
+        let folder = if unsafe_too.is_empty() { "safe" } else { "unsafe" };
+        let run = json(&place.call(&["sim", "plan.toml", "--json", "-o", folder]).stdout);
         run["retries"]["attempts"].as_u64().unwrap_or_else(|| panic!("{}", run["retries"]))
     };
     // 50 arrivals of each, and two further attempts of those that may be sent again.
