@@ -184,8 +184,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
-    /// What was measured on this machine: a file that unblink size --calibrate wrote. No run begins that would ask this agent for more
-    /// than it carries
+    /// Refuse more than was measured here (unblink size --calibrate)
     #[arg(long, value_name = "FILE", help_heading = "Limits")]
     pub constants: Option<PathBuf>,
 
