@@ -132,9 +132,11 @@ impl Books<'_> {
         self.tally.connections(id.origin).closed_by_target += 1;
         let remains = self.carried(id)?.end(id.slot);
         hold!(self.room != Room::SINGLE || remains.carried.len() == 1, "a reset on {id:?}, which rests");
+        // Of several that were under way, nobody knows which the target had looked at.
+        let was_idle = self.room.places == 1 && remains.has_answered;
         for place in remains.carried {
             let entry = self.entries[place];
-            let again = remains.has_answered && self.plan.spec().idempotent[entry.operation as usize];
+            let again = was_idle && self.plan.spec().idempotent[entry.operation as usize];
             if again && !closing.answered && !entry.resent && !self.is_late(place) {
                 self.under_way.end(place);
                 self.tries.forget(place);
