@@ -138,7 +138,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
 
-    /// A bus that is not there yet is tried again for so long [default: it is tried once]
+    /// Try so long to reach the bus [default: once]
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub bus_within: Option<Nanos>,
 }
@@ -184,7 +184,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
-    /// Refuse more than was measured here (unblink size --calibrate)
+    /// Refuse more than this machine was measured to carry
     #[arg(long, value_name = "FILE", help_heading = "Limits")]
     pub constants: Option<PathBuf>,
 
