@@ -179,16 +179,21 @@ url = "/items"
 header = ["Authorization: Bearer {{token}}"]
 "#;
 
-#[test]
-fn setup_brings_a_token_to_every_request() {
+/// A server that gives another token at each login.
+fn with_login() -> Hostile {
     let logins = std::sync::atomic::AtomicU32::new(0);
-    let server = Hostile::start(move |seen| match seen.target.as_str() {
+    Hostile::start(move |seen| match seen.target.as_str() {
         "/login" => {
             let n = logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Act::Answer(answer("200 OK", &format!("{{\"access_token\": \"t0ken-{n}\"}}")))
         }
         _ => Act::Answer(ok()),
-    });
+    })
+}
+
+#[test]
+fn setup_brings_a_token_to_every_request() {
+    let server = with_login();
     let place = Place::new();
     place.file("plan.toml", LOGIN);
     let said = finish(
@@ -213,14 +218,7 @@ fn setup_brings_a_token_to_every_request() {
 
 #[test]
 fn a_token_of_setup_reaches_every_thread() {
-    let logins = std::sync::atomic::AtomicU32::new(0);
-    let server = Hostile::start(move |seen| match seen.target.as_str() {
-        "/login" => {
-            let n = logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            Act::Answer(answer("200 OK", &format!("{{\"access_token\": \"t0ken-{n}\"}}")))
-        }
-        _ => Act::Answer(ok()),
-    });
+    let server = with_login();
     let place = Place::new();
     // Rows of threads lie apart, so what is asked says which thread asks: each takes one of three that follow each other.
     let plan =

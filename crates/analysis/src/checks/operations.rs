@@ -1,4 +1,4 @@
-//! Has each operation a histogram of its own?
+//! Could each request be made and recorded, and does one of them fail more often than the others?
 
 use super::{Case, found, share};
 use crate::finding::{Finding, FindingCode, Severity};

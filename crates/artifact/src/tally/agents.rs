@@ -70,6 +70,13 @@ impl AgentResult {
     }
 }
 
+impl Ending {
+    /// Measured arrivals of machines of which nothing was heard, as far as they can be counted.
+    pub(super) fn lost(&self) -> u64 {
+        lost(&self.agents).unwrap_or(0)
+    }
+}
+
 /// The two whose clocks are known least: each may be off by its own error.
 fn clock_error(plans: &[AgentPlan]) -> Option<Nanos> {
     let mut errors: Vec<u64> = plans.iter().filter_map(|plan| plan.clock_error_ns).collect();

@@ -4,7 +4,7 @@ use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
-    Validity, lost, stopped,
+    Validity, stopped,
 };
 use unblink_analysis::cross_check::CrossChecked;
 use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Replayed, Users};
@@ -47,7 +47,7 @@ impl Tally {
             Some(_) => arrivals,
             None => {
                 let withheld = ending.withheld + stopped(&ending.agents);
-                let lost = lost(&ending.agents).unwrap_or(0);
+                let lost = ending.lost();
                 Arrivals { scheduled: arrivals.scheduled + withheld + lost, withheld, lost, ..arrivals }
             }
         }

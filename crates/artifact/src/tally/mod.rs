@@ -36,7 +36,7 @@ pub use snapshot::{Figures, Snapshot};
 
 use crate::document::{
     Arrivals, Generator, LagCauses, LoadModel, Part, Phases, Rate, RunDocument, SCHEMA,
-    Series as SeriesDocument, SlowArrival, Spectra, lost,
+    Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::exchange::KeptFailure;
 use crate::header::RunHeader;
@@ -215,7 +215,7 @@ impl Tally {
         let assessment = self.assess(ending, &account, load_from, load_to);
         let validity = judge::validity(&assessment);
         let measured = Measured::new(&validity, (load_from, load_to), account.without_ending, self.in_flight)
-            .with_lost(lost(&ending.agents).unwrap_or(0));
+            .with_lost(ending.lost());
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);

@@ -3,7 +3,7 @@
 mod journeys;
 
 use super::{Account, Ending, Tally};
-use crate::document::{FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictStatus, WindowResult, lost};
+use crate::document::{FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictStatus, WindowResult};
 use crate::header::RunHeader;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
@@ -205,7 +205,7 @@ impl Tally {
             bursts: self.bursts(from, to),
             offered_per_s: rate.offered,
             users: self.header.users_at_once().filter(|_| is_closed),
-            lost: lost(&ending.agents).unwrap_or(0),
+            lost: ending.lost(),
             achieved_per_s: rate.achieved,
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
