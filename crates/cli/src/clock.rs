@@ -46,6 +46,17 @@ impl OwnTime {
         OwnTime { clock: Clock::start(), began_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
     }
 
+    /// Goes on as one did that read so much more than this machine's monotonic clock.
+    pub(crate) fn ahead_of_monotonic(ahead_ns: u64) -> OwnTime {
+        let clock = Clock::start();
+        OwnTime { clock, began_ns: ahead_ns + clock.origin_ns() }
+    }
+
+    /// What it reads less this machine's monotonic clock, which is the same for as long as the machine runs.
+    pub(crate) fn less_monotonic_ns(&self) -> u64 {
+        self.began_ns - self.clock.origin_ns()
+    }
+
     /// Nanoseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
         self.began_ns + self.clock.now().0

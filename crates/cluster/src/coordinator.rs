@@ -3,10 +3,12 @@
 mod hearing;
 mod member;
 mod outcome;
+mod saved;
 
 use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time};
 use member::Member;
 pub use outcome::{NotBegun, Outcome, Part};
+pub use saved::{Mark, Saved, SavedMember};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MS: Time = 1_000_000;

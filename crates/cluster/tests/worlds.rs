@@ -12,10 +12,15 @@ fn hostile_worlds_without_a_complaint() {
     let worlds =
         std::env::var("UNBLINK_CLUSTER_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000u64);
     let mut fates = std::collections::BTreeMap::<Fate, u64>::new();
+    let mut resumed = fates.clone();
     for seed in 0..worlds {
         let mut world = World::new(seed);
         world.run();
-        *fates.entry(world.check()).or_default() += 1;
+        let fate = world.check();
+        *fates.entry(fate).or_default() += 1;
+        if world.was_resumed() {
+            *resumed.entry(fate).or_default() += 1;
+        }
     }
     // A world that always ends the same way shows nothing.
     for fate in [Fate::Whole, Fate::Lost, Fate::NotBegun, Fate::NoCoordinator] {
@@ -23,6 +28,9 @@ fn hostile_worlds_without_a_complaint() {
             fates.get(&fate).is_some_and(|n| *n * 50 > worlds),
             "{fate:?} hardly ever happens: {fates:?}"
         );
+    }
+    for fate in [Fate::Whole, Fate::Lost] {
+        assert!(resumed.get(&fate).is_some_and(|n| *n * 500 > worlds), "{fate:?} hardly ever: {resumed:?}");
     }
 }
 

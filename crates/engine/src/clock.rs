@@ -19,6 +19,11 @@ impl Clock {
         Clock { origin_ns: monotonic_ns() }
     }
 
+    /// What `CLOCK_MONOTONIC` read at the start, in ns.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
     /// Time since the start.
     #[inline]
     pub fn now(&self) -> Instant {

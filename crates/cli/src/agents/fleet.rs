@@ -1,6 +1,7 @@
 //! Agents that do what one command line asks for, one run after the other.
 
 use super::causes::by_guard;
+use super::kept::{self, Kept};
 use super::local::Local;
 use super::together::Together;
 use super::watched::{Seen, Shown, Watching, watched};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{self, RUN_FILE, read_folder};
-use unblink_cluster::bus::{Coordinating, Options, coordinate};
+use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
 use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
 use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
@@ -43,6 +44,8 @@ pub(crate) struct Fleet {
     led: u32,
     /// Agents are there for another command afterwards.
     stays: bool,
+    /// A run whose coordinator has died is taken up.
+    resumes: bool,
     /// The command goes on when this is over.
     goes_on: bool,
     /// They are there for the next run of this one.
@@ -113,6 +116,10 @@ pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
             ["nkey"],
             "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
         ),
+        Some(Agents::Local(_)) if args.agents_resume => refuse!(
+            ["agents", "agents-resume"],
+            "--agents-resume is for agents elsewhere: those of local:N end with the process that started them"
+        ),
         Some(Agents::Local(_)) if args.agents_stay => refuse!(
             ["agents", "agents-stay"],
             "--agents-stay is for agents elsewhere: those of local:N end with the command"
@@ -148,6 +155,7 @@ impl Fleet {
             command: keys::unique()?,
             led: 0,
             stays: false,
+            resumes: false,
             goes_on: false,
             is_awaited: false,
         })
@@ -184,7 +192,8 @@ impl Fleet {
         let mut fleet = Fleet::elsewhere(options, count, quiet)?;
         (fleet.local, fleet.arguments, fleet.files) = (local, arguments, files);
         fleet.gather_for = args.agents_within.map_or(GATHER_FOR, |within| within.0);
-        (fleet.contents, fleet.stays) = (Arc::new(contents), args.agents_stay);
+        (fleet.contents, fleet.stays, fleet.resumes) =
+            (Arc::new(contents), args.agents_stay, args.agents_resume);
         if let Some(Series { command, before, goes_on }) = &args.series {
             (fleet.command, fleet.led, fleet.goes_on) = (command.clone(), *before, *goes_on);
         }
@@ -203,11 +212,28 @@ impl Fleet {
     ) -> Result<Led> {
         let Leading { plan, part, guards, folder, experiment } = leading;
         let records = beside(folder, "agents");
-        check_free(&records)?;
+        let asked = kept::asked(&self.arguments, &self.files);
+        let resumed = if self.resumes { Kept::of(&records, &asked)? } else { None };
+        let resumed = match resumed {
+            None => {
+                check_free(&records)?;
+                None
+            }
+            Some((resumed, time)) => {
+                (self.time, self.command) = (time, resumed.saved.command.clone());
+                if !self.quiet {
+                    output::note(format_args!("going on with the run whose coordinator has died"));
+                }
+                Some(resumed)
+            }
+        };
         interruptions.defer("stopping");
         let is_first = self.led == 0;
         self.led += 1;
-        let run = keys::unique()?;
+        let run = match &resumed {
+            Some(resumed) => resumed.saved.run.clone(),
+            None => keys::unique()?,
+        };
         let load = plan.load_length();
         let task = Task {
             length: load.0 + plan.drain().0,
@@ -224,10 +250,14 @@ impl Fleet {
             ..self.task(&run)
         };
         let (tell, told) = channel();
+        let keep = match self.local {
+            // They end with this process.
+            Some(_) => nobody_comes_after(),
+            None => Kept::keeper(records.clone(), asked, self.time)?,
+        };
+        let coordinating = self.coordinating(task, records, (resumed, keep))?;
         let bus =
-            coordinate(self.options.clone(), self.coordinating(task, records)?, self.now(), move |what| {
-                drop(tell.send(what))
-            })?;
+            coordinate(self.options.clone(), coordinating, self.now(), move |what| drop(tell.send(what)))?;
         let stop = bus.stopper();
         let (switches, spending) = guards.watch_for(move |guard, rule| stop(by_guard(guard), rule))?;
         let shown = Shown { time: self.time, load: load.0, count: self.count, quiet: self.quiet };
@@ -254,7 +284,7 @@ impl Fleet {
     fn dismiss(&self) -> Result<()> {
         let task = Task { then: Then::Dismiss, ..self.task(&keys::unique()?) };
         let (done, is_done) = channel();
-        let coordinating = self.coordinating(task, PathBuf::new())?;
+        let coordinating = self.coordinating(task, PathBuf::new(), (None, nobody_comes_after()))?;
         let bus = coordinate(self.options.clone(), coordinating, self.now(), move |what| {
             if matches!(what, unblink_cluster::bus::Told::Done(..)) {
                 let _ = done.send(());
@@ -284,9 +314,15 @@ impl Fleet {
         }
     }
 
-    fn coordinating(&self, task: Task, records: PathBuf) -> Result<Coordinating> {
+    fn coordinating(
+        &self,
+        task: Task,
+        records: PathBuf,
+        (resumed, keep): (Option<Resumed>, Keep),
+    ) -> Result<Coordinating> {
         let signer = keys::pair(self.options.seed.as_deref().unwrap_or_default())?;
-        Ok(Coordinating { task, signer, files: self.contents.clone(), records, names: &RECORD })
+        let files = self.contents.clone();
+        Ok(Coordinating { task, signer, files, records, names: &RECORD, resumed, keep })
     }
 
     fn now(&self) -> unblink_cluster::bus::Now {
@@ -334,6 +370,10 @@ impl ToldOf {
             output::note(format_args!("warning: can't write {CLUSTER_FILE}: {error}"));
         }
     }
+}
+
+fn nobody_comes_after() -> Keep {
+    Box::new(|_| Ok(()))
 }
 
 /// Somebody's folder is nobody else's.

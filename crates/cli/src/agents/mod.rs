@@ -3,6 +3,7 @@
 mod agent;
 mod causes;
 mod fleet;
+mod kept;
 mod keys;
 mod led;
 mod local;
@@ -46,7 +47,19 @@ pub(crate) fn check_many(args: &AgentsArgs) -> Result<()> {
             "--tolerate-lost is for unblink run: a run of this command that has lost a machine is not like the others"
         );
     }
+    check_anew(args)?;
     check_alone(args, false)
+}
+
+/// Refuses to go on with one run, in a command that makes several.
+pub(crate) fn check_anew(args: &AgentsArgs) -> Result<()> {
+    if args.agents_resume {
+        refuse!(
+            ["agents-resume"],
+            "--agents-resume is for unblink run: a search or a sign-off goes on with --resume, and begins anew the run in which it was"
+        );
+    }
+    Ok(())
 }
 
 /// Refuses what only a run of agents has, in a run without. One share by itself is merged with others later (`is_share`).
@@ -92,6 +105,12 @@ fn check_target(args: &AgentsArgs, target: &TargetArgs) -> Result<()> {
 /// `unblink run --agents`. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
+    if args.agents.agents_resume && args.output.is_none() {
+        refuse!(
+            ["agents-resume"],
+            "--agents-resume needs the folder of the run that it is to go on with: -o DIR"
+        );
+    }
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
     // Agents that are local keep their own records for as long as the fleet is there.

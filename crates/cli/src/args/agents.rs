@@ -35,6 +35,10 @@ pub(crate) struct AgentsArgs {
     #[arg(long, requires = "agents", help_heading = "Many machines")]
     pub agents_stay: bool,
 
+    /// Go on with the run into the same folder (-o) whose coordinator has died, if there is one
+    #[arg(long, requires = "agents", help_heading = "Many machines")]
+    pub agents_resume: bool,
+
     /// What this is a part of, if it is one.
     #[arg(skip)]
     pub series: Option<Series>,

@@ -154,6 +154,12 @@ fn check(args: &RenderArgs) -> Result<u32> {
             "--nkey and --nats-server are files of this machine: pods have their keys from Secrets (--secret NAME), and their bus from --nats-image"
         );
     }
+    if args.run.agents.agents_resume {
+        refuse!(
+            ["agents-resume"],
+            "--agents-resume needs the clock of the machine on which the coordinator has died, and a pod may come back on another one: leave it out"
+        );
+    }
     if args.run.agents.agents_stay {
         refuse!(
             ["agents-stay"],

@@ -11,8 +11,9 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 24] = [
+pub(super) const NO_FIELDS: [&str; 25] = [
     "agents",
+    "agents-resume",
     "agents-stay",
     "agents-within",
     "arrival",

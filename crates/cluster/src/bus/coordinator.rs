@@ -1,7 +1,7 @@
 //! A coordinator on the bus.
 
 use super::{BusError, KEEP, Now, Options, PLACE, TICK, check_fleet, say, thread};
-use crate::coordinator::{Action, Coordinator, Event, Outcome, Task};
+use crate::coordinator::{Action, Coordinator, Event, Mark, Outcome, Saved, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
@@ -12,6 +12,7 @@ use async_nats::{Client, Message, Subscriber};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use nkeys::KeyPair;
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,6 +38,25 @@ pub struct Coordinating {
     pub records: PathBuf,
     /// What a record consists of.
     pub names: &'static [&'static str],
+    /// A run that another coordinator has begun, if this one takes it up.
+    pub resumed: Option<Resumed>,
+    /// Keeps what a coordinator that comes after this one needs to know; `None` once nobody needs it any more. Called on the bus's
+    /// thread.
+    pub keep: Keep,
+}
+
+/// See [`Coordinating::keep`].
+pub type Keep = Box<dyn FnMut(Option<&Resumed>) -> std::io::Result<()> + Send>;
+
+/// What a coordinator needs in order to take up a run that another one has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// How the run stands.
+    pub saved: Saved,
+    /// The number of the first message of the stream that may belong to it.
+    pub from_message: u64,
+    /// How often it has been taken up so far.
+    pub times: u32,
 }
 
 /// What is told of a run.
@@ -118,22 +138,28 @@ pub fn coordinate(
                 .subscribe(options.subject("up", "*"))
                 .await
                 .map_err(|error| refused("it lets nobody listen", error.to_string()))?;
-            let records = records(&client, &options, &coordinating.task.run)
+            let records = records(&client, &options, &coordinating.task.run, coordinating.resumed.as_ref())
                 .await
                 .map_err(|error| refused("it keeps no stream (JetStream)", error.to_string()))?;
             Ok((client, words, records))
         };
-        let (client, words, records) = match begun.await {
+        let (client, words, (records, from_message)) = match begun.await {
             Ok(begun) => begun,
             Err(error) => return drop(ready.send(Err(error))),
         };
         let _ = ready.send(Ok(()));
-        let Coordinating { task, signer, files, records: dir, names } = coordinating;
-        let machine = Rc::new(RefCell::new(Coordinator::new(task, now())));
+        let Coordinating { task, signer, files, records: dir, names, resumed, keep } = coordinating;
+        let machine = match &resumed {
+            Some(resumed) => Coordinator::resume(task, &resumed.saved, now()),
+            None => Coordinator::new(task, now()),
+        };
+        let machine = Rc::new(RefCell::new(machine));
+        let kept =
+            Kept { keep, from_message, times: resumed.map_or(0, |resumed| resumed.times + 1), mark: None };
         let (pieces, gathered) = unbounded_channel();
         tokio::task::spawn_local(gather(records, pieces));
         let inboxes = BTreeMap::new();
-        let life = Life { options, client, machine, signer, files, dir, names, inboxes, now, tell };
+        let life = Life { options, client, machine, signer, files, dir, names, inboxes, kept, now, tell };
         life.live(words, heard, gathered).await;
     };
     let thread = thread("bus", life)?;
@@ -144,8 +170,14 @@ pub fn coordinate(
     }
 }
 
-/// What keeps records until they are here. Agents have names that nobody had before, so that older ones are nobody's.
-async fn records(client: &Client, options: &Options, run: &str) -> Result<PullConsumer, async_nats::Error> {
+/// What keeps records until they are here, and the number of the first that may be of this run. Agents have names that nobody had
+/// before, so that older ones are nobody's. Who takes up a run reads all of it again.
+async fn records(
+    client: &Client,
+    options: &Options,
+    run: &str,
+    resumed: Option<&Resumed>,
+) -> Result<(PullConsumer, u64), async_nats::Error> {
     let context = jetstream::new(client.clone());
     let kept = stream::Config {
         name: options.stream(),
@@ -155,14 +187,19 @@ async fn records(client: &Client, options: &Options, run: &str) -> Result<PullCo
         ..stream::Config::default()
     };
     let stream = context.get_or_create_stream(kept).await?;
+    let from_message =
+        resumed.map_or(stream.cached_info().state.last_sequence + 1, |resumed| resumed.from_message);
     let consumer = pull::Config {
-        durable_name: Some(run.to_string()),
-        deliver_policy: DeliverPolicy::New,
+        durable_name: Some(match resumed {
+            Some(resumed) => format!("{run}-{}", resumed.times + 1),
+            None => run.to_string(),
+        }),
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: from_message },
         ack_policy: AckPolicy::Explicit,
         inactive_threshold: KEEP,
         ..pull::Config::default()
     };
-    Ok(stream.create_consumer(consumer).await?)
+    Ok((stream.create_consumer(consumer).await?, from_message))
 }
 
 /// Takes pieces of records from the stream, for as long as somebody wants them.
@@ -194,8 +231,31 @@ struct Life<T> {
     dir: PathBuf,
     names: &'static [&'static str],
     inboxes: BTreeMap<AgentId, (Inbox, PathBuf)>,
+    kept: Kept,
     now: Now,
     tell: T,
+}
+
+/// What a coordinator that comes after this one would take up.
+struct Kept {
+    keep: Keep,
+    from_message: u64,
+    times: u32,
+    /// Of what was kept last.
+    mark: Option<Mark>,
+}
+
+impl Kept {
+    /// Keeps how the run stands, if that has changed.
+    fn keep(&mut self, machine: &Coordinator) -> std::io::Result<()> {
+        let mark = Some(machine.mark());
+        if mark == self.mark {
+            return Ok(());
+        }
+        self.mark = mark;
+        let Some(saved) = machine.saved() else { return Ok(()) };
+        (self.keep)(Some(&Resumed { saved, from_message: self.from_message, times: self.times }))
+    }
 }
 
 impl<T: FnMut(Told)> Life<T> {
@@ -243,6 +303,12 @@ impl<T: FnMut(Told)> Life<T> {
     async fn act(&mut self, event: Event) -> bool {
         let mut actions = Vec::new();
         self.machine.borrow_mut().handle((self.now)(), event, &mut actions);
+        // Before anybody hears of it.
+        if let Err(error) = self.kept.keep(&self.machine.borrow()) {
+            (self.tell)(Told::Broken(format!(
+                "the run could not be taken up if this process ended: {error}"
+            )));
+        }
         let mut done = None;
         for action in actions {
             match action {
@@ -260,6 +326,7 @@ impl<T: FnMut(Told)> Life<T> {
         let Some(outcome) = done else { return false };
         let _ = tokio::time::timeout(Duration::from_secs(2), self.client.flush()).await;
         let folders = self.inboxes.values().map(|(_, dir)| dir.clone()).collect();
+        let _ = (self.kept.keep)(None);
         (self.tell)(Told::Done(outcome, folders));
         true
     }

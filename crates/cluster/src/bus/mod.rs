@@ -7,7 +7,7 @@ mod coordinator;
 pub use agent::{AgentBus, join};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions};
-pub use coordinator::{Coordinating, CoordinatorBus, Record, Told, coordinate};
+pub use coordinator::{Coordinating, CoordinatorBus, Keep, Record, Resumed, Told, coordinate};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

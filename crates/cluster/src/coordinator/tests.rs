@@ -333,3 +333,84 @@ fn a_guard_of_one_stops_all_at_one_instant() {
     let out = [out, stand.after(SAY_AGAIN, Event::Tick)].concat();
     assert!(orders(&out).iter().any(is_stop), "{out:?}");
 }
+
+/// What another one has kept, as it is read back.
+fn resumed(stand: &Stand, now: Time) -> Coordinator {
+    let saved = stand.coordinator.saved().expect("a start is settled");
+    let text = serde_json::to_string(&saved).expect("a JSON");
+    let saved: Saved = serde_json::from_str(&text).expect("the same");
+    Coordinator::resume(stand.coordinator.task.clone(), &saved, now)
+}
+
+/// One that takes a run up answers the words of its agents, so that their leases go on, and tells nobody to leave.
+#[test]
+fn a_run_is_taken_up_where_it_was_left() {
+    let mut stand = Stand::running();
+    stand.after(START_AHEAD + SECOND, Event::Tick);
+    stand.coordinator = resumed(&stand, stand.now);
+    assert_eq!(stand.coordinator.start_at(), Some(NOW + START_AHEAD));
+    assert!(orders(&stand.after(SAY_AGAIN, Event::Tick)).is_empty(), "nobody is told anything");
+    for agent in ["b", "a"] {
+        let out = stand.says(agent, Stage::Running(Progress::default()));
+        let answers = out.iter().find_map(|action| match action {
+            Action::Reply(to, Reply { answers, order: Order::GoOn, .. }) if to == agent => Some(*answers),
+            _ => None,
+        });
+        assert_eq!(answers, Some(stand.number));
+    }
+    for agent in ["a", "b"] {
+        stand.ended(agent, None);
+    }
+    stand.after(0, Event::Received("a".into()));
+    let out = stand.after(0, Event::Received("b".into()));
+    let Some(Outcome::Run { parts, stopped: None }) = done(&out) else { panic!("{out:?}") };
+    let shares: Vec<(&str, u32, bool)> =
+        parts.iter().map(|part| (part.agent.as_str(), part.first, part.is_lost)).collect();
+    assert_eq!(shares, [("a", 1, false), ("b", 3, false)]);
+    assert_eq!(stand.coordinator.saved(), None, "there is nothing left to take up");
+}
+
+/// Who was lost before has no lease afterwards either, and who is never heard again is lost.
+#[test]
+fn who_was_lost_stays_lost_when_a_run_is_taken_up() {
+    let mut stand = Stand::running();
+    for _ in 0..8 {
+        stand.after(SECOND, Event::Tick);
+        stand.says("a", Stage::Running(Progress::default()));
+    }
+    stand.coordinator = resumed(&stand, stand.now);
+    let out = stand.says("b", Stage::Running(Progress::default()));
+    let is_stopped = |action: &Action| matches!(action, Action::Reply(to, Reply { answers: 0, order: Order::Stop { .. }, .. }) if to == "b");
+    assert!(out.iter().any(is_stopped), "{out:?}");
+    let out = stand.after(LOST_AFTER + 1, Event::Tick);
+    let lost =
+        out.iter().filter(|action| matches!(action, Action::Note(note) if note.contains("is lost"))).count();
+    assert_eq!(lost, 2, "{out:?}");
+}
+
+/// A stop that was settled holds, and a start that all have yet to confirm is waited for.
+#[test]
+fn what_was_settled_holds_when_a_run_is_taken_up() {
+    let mut stand = Stand::running();
+    stand.after(START_AHEAD + SECOND, Event::Stop(Cause::Rule, "p99".into()));
+    let at = stand.now + STOP_AHEAD;
+    stand.coordinator = resumed(&stand, stand.now);
+    let out = stand.after(SAY_AGAIN, Event::Tick);
+    assert_eq!(orders(&out).len(), 2);
+    let is_stop =
+        |order: &Order| matches!(order, Order::Stop { at: told, cause: Cause::Rule, .. } if *told == at);
+    assert!(orders(&out).iter().all(|(_, order)| is_stop(order)), "{out:?}");
+
+    let mut stand = Stand::new(1);
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    stand.says("a", Stage::Armed(Reading::default()));
+    let mark = stand.coordinator.mark();
+    assert_ne!(mark, Stand::new(1).coordinator.mark());
+    stand.coordinator = resumed(&stand, stand.now + SECOND);
+    stand.now += SECOND;
+    assert_eq!(stand.coordinator.mark(), mark);
+    let out = stand.says("a", Stage::Armed(Reading::default()));
+    assert_eq!(orders(&out), [("a", &Order::Go { start_at: NOW + START_AHEAD })]);
+    let out = stand.after(SECOND, Event::Tick);
+    assert!(matches!(orders(&out)[..], [("a", Order::Leave { .. })]), "it did not confirm: {out:?}");
+}

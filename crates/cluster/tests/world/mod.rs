@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{self, Agent};
-use unblink_cluster::coordinator::{self, Coordinator, GATHER_FOR, Outcome, Task, Then};
+use unblink_cluster::coordinator::{self, Coordinator, GATHER_FOR, Mark, Outcome, Saved, Task, Then};
 use unblink_cluster::message::{Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
 
 const MS: u64 = 1_000_000;
@@ -54,12 +54,18 @@ impl Clock {
 #[derive(Clone, Copy, Default)]
 struct Life {
     dies_at: Option<u64>,
+    /// Another one takes its place.
+    back_at: Option<u64>,
     stands_still: Option<(u64, u64)>,
 }
 
 impl Life {
     fn is_dead(self, now: u64) -> bool {
-        self.dies_at.is_some_and(|at| now >= at)
+        self.dies_at.is_some_and(|at| now >= at) && self.back_at.is_none_or(|at| now < at)
+    }
+
+    fn is_dead_for_good(self, now: u64) -> bool {
+        self.is_dead(now) && self.back_at.is_none()
     }
 
     fn runs(self, now: u64) -> bool {
@@ -116,6 +122,10 @@ pub(crate) struct World {
     delay: u64,
     bus_gone: Option<(u64, u64)>,
     coordinator: Coordinator,
+    task: Task,
+    /// What it has kept for one that comes after it.
+    kept: (Option<Mark>, Option<Saved>),
+    was_resumed: bool,
     clock: Clock,
     life: Life,
     nodes: Vec<Node>,
@@ -140,6 +150,11 @@ impl World {
     /// What agents and coordinator have said to each other.
     pub(crate) fn words(&self) -> u64 {
         self.sent
+    }
+
+    /// Another coordinator has taken up the run of one that died.
+    pub(crate) fn was_resumed(&self) -> bool {
+        self.was_resumed
     }
 
     /// How long it took, and how many agents there are.
@@ -183,7 +198,7 @@ impl World {
             Node {
                 machine: Agent::new(format!("a{number}"), machine(shares), clock.at(0)),
                 clock,
-                life: Life { dies_at, stands_still },
+                life: Life { dies_at, back_at: None, stands_still },
                 parted,
                 prepared_at: None,
                 refuses: is_hostile && (seed + number).is_multiple_of(29),
@@ -202,6 +217,10 @@ impl World {
         });
         let nodes: Vec<Node> = nodes.collect();
         let dies_at = window(is_hostile && seed % 6 == 1, 1).map(|(from, _)| from);
+        // Mostly while leases last, which is 5 s; and sometimes long after.
+        let back_at = dies_at
+            .filter(|_| seed % 4 != 1)
+            .map(|at| at + below([4, 4, 4, 60][(seed / 6 % 4) as usize] * SECOND));
         let task = Task {
             run: "r".into(),
             version: "1".into(),
@@ -231,9 +250,12 @@ impl World {
             doubled: if is_hostile { 0.1 } else { 0.0 },
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
             bus_gone,
-            coordinator: Coordinator::new(task, clock.at(0)),
+            coordinator: Coordinator::new(task.clone(), clock.at(0)),
+            task,
+            kept: (None, None),
+            was_resumed: false,
             clock,
-            life: Life { dies_at, stands_still: coordinator_still },
+            life: Life { dies_at, back_at, stands_still: coordinator_still },
             nodes,
             words: BTreeMap::new(),
             sent: 0,
@@ -276,6 +298,7 @@ impl World {
             for node in 0..self.nodes.len() {
                 self.live(node);
             }
+            self.come_back();
             if self.life.runs(self.now) && self.outcome.is_none() {
                 let is_there = self.bus_gone.is_none_or(|(from, to)| self.now < from || self.now >= to);
                 self.coordinate(coordinator::Event::Bus(is_there));
@@ -286,11 +309,29 @@ impl World {
                 self.coordinate(coordinator::Event::Tick);
             }
             let is_gone = |node: &Node| node.has_left || node.life.is_dead(self.now) || !node.was_offered;
-            if self.nodes.iter().all(is_gone) && (self.outcome.is_some() || self.life.is_dead(self.now)) {
+            if self.nodes.iter().all(is_gone)
+                && (self.outcome.is_some() || self.life.is_dead_for_good(self.now))
+            {
                 return;
             }
             let next = self.words.keys().next().map_or(u64::MAX, |(at, _)| *at);
             self.now = (self.now / TICK * TICK + TICK).min(next.max(self.now + 1));
+        }
+    }
+
+    /// In the place of a coordinator that has died another one takes up its run, if that had begun.
+    fn come_back(&mut self) {
+        if self.outcome.is_some() || self.life.back_at.is_none_or(|at| self.now < at) {
+            return;
+        }
+        match self.kept.1.take() {
+            Some(saved) => {
+                self.coordinator = Coordinator::resume(self.task.clone(), &saved, self.clock.at(self.now));
+                (self.kept.0, self.was_resumed) = (None, true);
+                (self.life.dies_at, self.life.back_at) = (None, None);
+            }
+            // It would begin another run.
+            None => self.life.back_at = None,
         }
     }
 
@@ -328,6 +369,9 @@ impl World {
     fn coordinate(&mut self, event: coordinator::Event) {
         let mut out = Vec::new();
         self.coordinator.handle(self.clock.at(self.now), event, &mut out);
+        if self.kept.0 != Some(self.coordinator.mark()) {
+            self.kept = (Some(self.coordinator.mark()), self.coordinator.saved());
+        }
         for action in out {
             match action {
                 coordinator::Action::Reply(to, reply) => {
