@@ -131,6 +131,36 @@ fn a_pool_that_is_never_accepted_is_not_too_small() {
     }
 }
 
+/// More is offered than the pool carries, and each request that is given up ends its connection, which is replaced at once: it is
+/// still the size of the pool that keeps the others waiting.
+#[test]
+fn a_pool_whose_connections_are_replaced_is_too_small() {
+    let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::Open { phases, process: Process::Even },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(1),
+        drain: None,
+        pool: Pool::Fixed { n: 4 },
+        threads: 1,
+        retry: None,
+        idempotent: vec![true],
+        mix: Default::default(),
+        origins: Default::default(),
+        rate_cap: None,
+    })
+    .unwrap();
+    let server = ServerSpec::new(Service::Constant(Nanos::from_millis(10)));
+    let mut totals: Bank<u64> = Bank::new(1);
+    simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+    let (measured, lag) = (totals.counters.measured, totals.counters.lag);
+    assert!(totals.counters.connections().closed_on_timeout > 100, "{:?}", totals.counters.connections());
+    assert!(measured.timed_out_never_sent > 1_000, "{measured:?}");
+    assert!(measured.timed_out_pool_full * 100 > measured.timed_out_never_sent * 99, "{measured:?}");
+    assert!(lag.connecting * 20 < lag.no_connection, "{lag:?}");
+}
+
 /// A fixed pool whose connections grow old while the target takes no new ones, and then does again.
 #[test]
 fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {

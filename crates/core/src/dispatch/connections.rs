@@ -242,6 +242,7 @@ impl Connections {
     /// An attempt has succeeded.
     pub(super) fn opened(&mut self, slot: u32, now: Instant) {
         self.conns.unlink(&mut self.opening, slot);
+        self.fullness.look_at_replacing(now);
         self.open += 1;
         match self.conns[slot].whose {
             Whose::Everybody => {

@@ -1,6 +1,21 @@
 //! When the connections to an origin were at their limit.
 
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
+
+/// For so long the limit goes on keeping arrivals waiting while connections are opened in the place of others that have ended. Where
+/// none is accepted for longer, it is the target that does.
+const REPLACED_WITHIN: Nanos = Nanos::from_millis(100);
+
+/// What was seen in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Something has room, or will have it for all that wait, or there may be more connections.
+    Room,
+    /// Connections have ended, and more wait than those in their place will take.
+    Replacing,
+    /// The pool is at its limit, and nothing has room.
+    Full,
+}
 
 /// What was seen, turn by turn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,16 +25,37 @@ pub(super) struct Fullness {
     /// The latest stretch in which the pool was at its limit and nothing had room.
     since: Option<Instant>,
     until: Option<Instant>,
+    /// Since when, in that stretch, connections are opened in the place of others.
+    replacing_since: Option<Instant>,
 }
 
 impl Fullness {
     #[inline]
-    pub(super) fn note(&mut self, now: Instant, is_settled: bool, is_full: bool) {
+    pub(super) fn note(&mut self, now: Instant, is_settled: bool, seen: Seen) {
         self.settled_since = is_settled.then(|| self.settled_since.unwrap_or(now));
-        match (is_full, self.since, self.until) {
-            (true, None, _) | (true, Some(_), Some(_)) => (self.since, self.until) = (Some(now), None),
-            (false, Some(_), None) => self.until = Some(now),
+        self.look_at_replacing(now);
+        match (seen, self.since, self.until) {
+            (Seen::Full, None, _) | (Seen::Full, Some(_), Some(_)) => {
+                (self.since, self.until) = (Some(now), None)
+            }
+            (Seen::Replacing, Some(_), None) => {
+                self.replacing_since.get_or_insert(now);
+                return;
+            }
+            (Seen::Room, Some(_), None) => self.until = Some(now),
             _ => {}
+        }
+        self.replacing_since = None;
+    }
+
+    /// Ends the stretch if no connection has come in the place of others for too long. Also asked for when one has come, before
+    /// anything is sent on it.
+    #[inline]
+    pub(super) fn look_at_replacing(&mut self, now: Instant) {
+        if let Some(from) = self.replacing_since
+            && now.since(from) > REPLACED_WITHIN
+        {
+            (self.until, self.replacing_since) = (Some(from), None);
         }
     }
 
@@ -43,5 +79,46 @@ impl Fullness {
     #[inline]
     pub(super) fn was_full_at(&self, at: Instant) -> bool {
         self.since.is_some_and(|since| since <= at) && self.until.is_none_or(|until| at < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(at: u64) -> Instant {
+        Instant(at * 1_000_000)
+    }
+
+    /// Each answer ends its connection: one that fell due before the last of them still waits because of the limit.
+    #[test]
+    fn connections_that_are_replaced_leave_the_pool_full() {
+        let mut fullness = Fullness::default();
+        for turn in 0..50 {
+            fullness.note(ms(10 * turn), true, Seen::Full);
+            fullness.note(ms(10 * turn + 1), false, Seen::Replacing);
+            fullness.look_at_replacing(ms(10 * turn + 2));
+        }
+        assert!(fullness.was_full_at(ms(0)) && fullness.was_full_at(ms(480)));
+        fullness.note(ms(500), true, Seen::Room);
+        assert!(fullness.was_full_at(ms(499)) && !fullness.was_full_at(ms(500)));
+    }
+
+    /// If none is accepted for a while, the limit has kept nobody waiting since the last of them.
+    #[test]
+    fn a_target_that_accepts_nothing_is_not_a_full_pool() {
+        let mut fullness = Fullness::default();
+        fullness.note(ms(0), true, Seen::Full);
+        fullness.note(ms(10), false, Seen::Replacing);
+        fullness.note(ms(100), false, Seen::Replacing);
+        assert!(fullness.was_full_at(ms(50)));
+        fullness.look_at_replacing(ms(1_000));
+        assert!(fullness.was_full_at(ms(9)) && !fullness.was_full_at(ms(10)));
+        fullness.note(ms(1_000), true, Seen::Full);
+        assert!(!fullness.was_full_at(ms(999)) && fullness.was_full_at(ms(1_000)));
+        // What is only replaced was never full.
+        let mut fresh = Fullness::default();
+        fresh.note(ms(0), false, Seen::Replacing);
+        assert!(!fresh.was_ever_full() && !fresh.was_full_at(ms(0)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Connection, Connections};
 use crate::dispatch::arena::{Arena, List, NONE};
-use crate::dispatch::fullness::Fullness;
+use crate::dispatch::fullness::{Fullness, Seen};
 use crate::journey::OwnJourneys;
 use crate::time::Instant;
 use std::num::NonZeroU16;
@@ -165,6 +165,7 @@ impl Connections {
             self.is_at_limit() && self.with_room[0].is_empty() && self.own.unclaimed.is_empty();
         self.own.is_full = is_short && (could_have_none || self.own.is_full && waiting > 0);
         let is_full = self.own.is_full;
-        self.own.fullness.note(now, self.open >= self.max, is_full);
+        let seen = if is_full { Seen::Full } else { Seen::Room };
+        self.own.fullness.note(now, self.open >= self.max, seen);
     }
 }

@@ -1,6 +1,7 @@
 //! Whether one more connection is wanted, and whether the limits are to blame that there is none.
 
 use super::{Connections, OPENING_MIN};
+use crate::dispatch::fullness::Seen;
 use crate::time::Instant;
 
 impl Connections {
@@ -27,6 +28,12 @@ impl Connections {
     #[inline]
     fn places_ahead(&self) -> u64 {
         u64::from(self.opening.len - self.own.opening) * u64::from(self.allowed.max(1))
+    }
+
+    /// The same of all that may be opened, now or later.
+    #[inline]
+    fn places_free(&self) -> u64 {
+        u64::from(self.max.saturating_sub(self.open)) * u64::from(self.allowed.max(1))
     }
 
     /// The target allows a connection nothing that has nothing under way.
@@ -60,6 +67,11 @@ impl Connections {
         // connection each is never short of them.
         let all_served = self.opening.len > self.own.opening && waiting <= self.places_ahead();
         let is_short = if self.are_sockets { waiting > 0 } else { self.roomy == 0 && !all_served };
-        self.fullness.note(now, self.open >= self.max, at_limit && is_short);
+        let seen = match is_short {
+            true if at_limit => Seen::Full,
+            true if !self.are_sockets && waiting > self.places_free() => Seen::Replacing,
+            _ => Seen::Room,
+        };
+        self.fullness.note(now, self.open >= self.max, seen);
     }
 }
