@@ -10,13 +10,7 @@ use std::time::Duration;
 fn abandoned(bus: &Bus, place: &Place, target: &Hostile) -> [Started; 2] {
     let agents = [bus.agent(place, "one", &[]), bus.agent(place, "two", &[])];
     let run = bus.run(place, "2", &load(&target.url()));
-    for _ in 0..2_400 {
-        if target.seen().len() >= 150 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(25));
-    }
-    assert!(target.seen().len() >= 150, "only {} requests came", target.seen().len());
+    wait_for(target, 150);
     run.signal(Signal::KILL);
     run.wait();
     agents
@@ -84,4 +78,37 @@ fn what_can_not_be_taken_up_is_refused() {
     let here = ["run", url, "-R", "9", "--agents", "local:2", "--agents-resume", "-o", "out"];
     refused(&here, "is for agents elsewhere");
     refused(&["run", url, "-R", "9", "--agents-resume"], "--agents");
+}
+
+/// What the bus has handed to a coordinator that stood still comes again soon.
+#[test]
+fn a_coordinator_that_stands_still_for_a_moment_has_all_records() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
+    let run = bus.run(&place, "2", &load(&target.url()));
+    wait_for(&target, 150);
+    run.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(2_300));
+    run.signal(Signal::CONT);
+    let said = run.wait();
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(!said.stderr.contains("can't keep a record"), "{}", said.stderr);
+    let whole = said.run();
+    assert_eq!(whole.arrivals("scheduled"), 800);
+    whole.assert_all("ok");
+    for agent in agents {
+        assert_eq!(agent.wait().code(), Some(0));
+    }
+}
+
+/// Waits until a server has been asked so often.
+fn wait_for(target: &Hostile, count: usize) {
+    for _ in 0..2_400 {
+        if target.seen().len() >= count {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    panic!("only {} requests came", target.seen().len());
 }

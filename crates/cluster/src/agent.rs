@@ -91,6 +91,8 @@ pub enum Action {
         /// For people.
         why: String,
     },
+    /// Tell the user.
+    Note(String),
     /// There is nothing to do any more.
     Leave(Left),
 }

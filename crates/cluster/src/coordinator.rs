@@ -381,11 +381,15 @@ impl Coordinator {
         for member in self.members.values_mut() {
             let is_over = matches!(member.stage, Stage::Ended(_)) && member.is_complete();
             let is_silent = now.saturating_sub(member.heard_at) > LOST_AFTER;
-            if !member.is_lost && !is_over && (is_silent || overdue) {
+            if member.is_lost || is_over {
+                continue;
+            }
+            if is_silent {
                 member.is_lost = true;
-                let why =
-                    if is_silent { "nothing was heard of it for 6 s" } else { "it does not come to its end" };
-                out.push(Action::Note(format!("{} is lost: {why}", member.name())));
+                out.push(Action::Note(format!("{} is lost: nothing was heard of it for 6 s", member.name())));
+            } else if overdue && !member.is_overdue {
+                member.is_overdue = true;
+                out.push(Action::Note(format!("{} does not come to its end", member.name())));
             }
         }
         if matches!(self.phase, Phase::Running { stop: None, .. }) {
@@ -401,7 +405,8 @@ impl Coordinator {
                 self.stop(now, cause, why);
             }
         }
-        let others = self.members.values().all(|member| member.is_complete() || member.is_lost);
+        let is_awaited = |member: &Member| !(member.is_complete() || member.is_lost || member.is_overdue);
+        let others = !self.members.values().any(is_awaited);
         let is_alone = others && self.bus_gone_since.is_none();
         let Phase::Running { alone_since, .. } = &mut self.phase else { return };
         *alone_since = is_alone.then(|| alone_since.unwrap_or(now));

@@ -67,6 +67,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let act = move |action: Action| match action {
             // At once, whatever the run is doing.
             Action::StopLoad { at, cause, why } => stopped.stop_by(at, cause, why),
+            Action::Note(note) => output::note(format_args!("warning: {note}")),
             other => drop(actions.send(other)),
         };
         let now = Arc::new(move || time.now());

@@ -237,7 +237,7 @@ impl Fleet {
         let load = plan.load_length();
         let task = Task {
             length: load.0 + plan.drain().0,
-            per_s_max: highest_together(&plan.spec().load.open_parts()).ceil() as u64,
+            per_s_max: requests_per_s(plan).ceil() as u64,
             arguments: self.arguments.clone(),
             part,
             files: self.files.clone(),
@@ -370,6 +370,13 @@ impl ToldOf {
             output::note(format_args!("warning: can't write {CLUSTER_FILE}: {error}"));
         }
     }
+}
+
+/// Requests per second at the highest, of the open loads: how often users come back is for their target to decide.
+fn requests_per_s(plan: &Plan) -> f64 {
+    let spec = plan.spec();
+    let each = plan.journeys().map_or(1.0, |paths| paths.requests_per_arrival(spec.mix.weights.as_deref()));
+    highest_together(&spec.load.open_parts()) * each
 }
 
 fn nobody_comes_after() -> Keep {

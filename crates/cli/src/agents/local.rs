@@ -150,7 +150,9 @@ fn server_found(named: Option<&PathBuf>) -> Result<PathBuf> {
 
 /// Everybody may say and hear what concerns them, and nothing else.
 fn configuration(dir: &Path, operator: &KeyPair, agent: &KeyPair) -> String {
-    let (dir, users) = (dir.display(), authorization(&operator.public_key(), &agent.public_key()));
+    // In quotes, as in a string of JSON.
+    let dir = dir.display().to_string().replace('\\', r"\\").replace('"', "\\\"");
+    let users = authorization(&operator.public_key(), &agent.public_key());
     format!(
         r#"server_name: unblink
 listen: "127.0.0.1:-1"

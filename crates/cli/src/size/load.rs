@@ -92,7 +92,9 @@ fn of_plan(path: &Path, process: Option<Process>) -> Result<OfPlan> {
         .plan
         .journeys()
         .map_or(1.0, |paths| paths.requests_per_arrival(planned.plan.spec().mix.weights.as_deref()));
-    let is_tls = |scheme| matches!(scheme, Scheme::Https | Scheme::Wss | Scheme::Grpcs | Scheme::Rediss);
+    let is_tls = |scheme| {
+        matches!(scheme, Scheme::Https | Scheme::Wss | Scheme::Grpcs | Scheme::Rediss | Scheme::Cqls)
+    };
     let mut origins = planned.requests.origin_names();
     Ok(OfPlan {
         per_s: highest_together(&parts) * each,

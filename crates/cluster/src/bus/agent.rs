@@ -4,6 +4,7 @@ use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, 
 use crate::agent::{Action, Agent, Event};
 use crate::message::{AgentId, FromCoordinator, Machine, Reply};
 use crate::record::{Outbox, deflated};
+use crate::signed::SignedError;
 use async_nats::{Client, HeaderMap, Subscriber, jetstream};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -76,7 +77,9 @@ pub fn join(
         };
         let _ = ready.send(Ok(()));
         let agent = Agent::new(id.clone(), machine, now());
-        Life { options, id, client, agent, trusted, now, act }.live(words, heard).await;
+        Life { options, id, client, agent, trusted, knows_stranger: false, now, act }
+            .live(words, heard)
+            .await;
     };
     let thread = thread("bus", life)?;
     match is_ready.recv() {
@@ -92,6 +95,8 @@ struct Life<A> {
     client: Client,
     agent: Agent,
     trusted: Vec<String>,
+    /// It has been told that somebody else says something.
+    knows_stranger: bool,
     now: Now,
     act: A,
 }
@@ -140,9 +145,22 @@ impl<A: FnMut(Action)> Life<A> {
     }
 
     /// What is heard, unless it is nothing that counts.
-    fn read(&self, payload: &[u8]) -> Option<Event> {
+    fn read(&mut self, payload: &[u8]) -> Option<Event> {
         match serde_json::from_slice(payload).ok()? {
-            FromCoordinator::Reply(signed) => signed.read::<Reply>(&self.trusted).ok().map(Event::Reply),
+            FromCoordinator::Reply(signed) => match signed.read::<Reply>(&self.trusted) {
+                Ok(reply) => Some(Event::Reply(reply)),
+                Err(SignedError::Stranger(who)) => {
+                    // The likeliest mistake of a first set-up, and one that nobody else could tell.
+                    if !std::mem::replace(&mut self.knows_stranger, true) {
+                        let note = format!(
+                            "what is said to this agent is signed by {who}, whose word does not count here (--accept-from)"
+                        );
+                        (self.act)(Action::Note(note));
+                    }
+                    None
+                }
+                Err(_) => None,
+            },
             FromCoordinator::TimeAnswer { asked_at, at, .. } => Some(Event::TimeAnswer { asked_at, at }),
             FromCoordinator::Piece { sha256, offset, data } => {
                 let data = BASE64_STANDARD.decode(data).ok()?;

@@ -7,7 +7,7 @@ use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
 use async_nats::connection::State;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::{self, AckKind, stream};
 use async_nats::{Client, Message, Subscriber};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -25,6 +25,10 @@ use tokio_stream::StreamExt;
 
 /// From one look at how far all have come to the next.
 const TELL_EVERY: u32 = 10;
+/// A piece of a record that was not answered within this comes again, so that a coordinator that was away for a moment has it soon.
+const PIECE_AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// The same of one before which another one is missing.
+const PIECE_AGAIN_SOON: Duration = Duration::from_millis(300);
 
 /// What a coordinator needs to know.
 pub struct Coordinating {
@@ -140,7 +144,12 @@ pub fn coordinate(
                 .map_err(|error| refused("it lets nobody listen", error.to_string()))?;
             let records = records(&client, &options, &coordinating.task.run, coordinating.resumed.as_ref())
                 .await
-                .map_err(|error| refused("it keeps no stream (JetStream)", error.to_string()))?;
+                .map_err(|error| {
+                    refused(
+                        "it keeps no stream (JetStream), or this key may not have one (--nkey takes the operator's)",
+                        error.to_string(),
+                    )
+                })?;
             Ok((client, words, records))
         };
         let (client, words, (records, from_message)) = match begun.await {
@@ -196,6 +205,7 @@ async fn records(
         }),
         deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: from_message },
         ack_policy: AckPolicy::Explicit,
+        ack_wait: PIECE_AGAIN_AFTER,
         inactive_threshold: KEEP,
         ..pull::Config::default()
     };
@@ -392,11 +402,17 @@ impl<T: FnMut(Told)> Life<T> {
                 }
             }
             let Some((inbox, dir)) = self.inboxes.get_mut(&agent) else { return };
-            let taken = inflated(&piece.payload).and_then(|bytes| inbox.take(&place, &bytes));
-            if let Err(error) = taken {
-                let text = format!("can't keep a record in {}: {error}", dir.display());
-                (self.tell)(Told::Broken(text));
-                return;
+            match inflated(&piece.payload).and_then(|bytes| inbox.take(&place, &bytes)) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let _ = piece.ack_with(AckKind::Nak(Some(PIECE_AGAIN_SOON))).await;
+                    return;
+                }
+                Err(error) => {
+                    let text = format!("can't keep a record in {}: {error}", dir.display());
+                    (self.tell)(Told::Broken(text));
+                    return;
+                }
             }
         }
         // Unheard, it would come again, and change nothing.

@@ -16,6 +16,8 @@ pub(super) struct Member {
     pub(super) progress: Progress,
     /// Nothing is heard of it any more.
     pub(super) is_lost: bool,
+    /// It is heard, and does not come to its end.
+    pub(super) is_overdue: bool,
     /// It was lost once: its load is no longer part of the run.
     pub(super) was_lost: bool,
     pub(super) has_sent_all: bool,
@@ -32,6 +34,7 @@ impl Member {
             stage,
             progress: Progress::default(),
             is_lost: false,
+            is_overdue: false,
             was_lost: false,
             has_sent_all: false,
         }

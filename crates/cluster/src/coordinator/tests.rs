@@ -410,7 +410,35 @@ fn what_was_settled_holds_when_a_run_is_taken_up() {
     stand.now += SECOND;
     assert_eq!(stand.coordinator.mark(), mark);
     let out = stand.says("a", Stage::Armed(Reading::default()));
-    assert_eq!(orders(&out), [("a", &Order::Go { start_at: NOW + START_AHEAD })]);
+    let go = Order::Go { start_at: NOW + START_AHEAD };
+    assert!(!orders(&out).is_empty() && orders(&out).iter().all(|(_, order)| **order == go), "{out:?}");
     let out = stand.after(SECOND, Event::Tick);
     assert!(matches!(orders(&out)[..], [("a", Order::Leave { .. })]), "it did not confirm: {out:?}");
+}
+
+/// Who is heard after all should be over is waited for a while, and told of once.
+#[test]
+fn who_does_not_come_to_its_end_is_not_lost_again_and_again() {
+    let mut stand = Stand::running();
+    for _ in 0..12 {
+        stand.after(SECOND, Event::Tick);
+        for agent in ["a", "b"] {
+            stand.says(agent, Stage::Running(Progress::default()));
+        }
+    }
+    stand.ended("a", None);
+    stand.after(0, Event::Received("a".into()));
+    let (mut notes, mut outcome) = (Vec::new(), None);
+    for _ in 0..100 {
+        let mut out = stand.says("b", Stage::Running(Progress::default()));
+        out.extend(stand.after(SECOND / 2, Event::Tick));
+        notes.extend(out.iter().filter_map(|action| match action {
+            Action::Note(note) => Some(note.clone()),
+            _ => None,
+        }));
+        outcome = outcome.or(done(&out).cloned());
+    }
+    assert!(notes.len() == 1 && notes[0].contains("does not come to its end"), "{notes:?}");
+    let Some(Outcome::Run { parts, .. }) = outcome else { panic!("it goes on for ever") };
+    assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }

@@ -451,6 +451,7 @@ impl World {
                     let at = at.max(own);
                     node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
                 }
+                agent::Action::Note(_) => {}
                 agent::Action::Leave(_) => self.nodes[number].has_left = true,
             }
         }
