@@ -198,17 +198,25 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     if evidence.end != End::Interrupted {
         return None;
     }
+    let due = text::arrivals(evidence.scheduled);
     found(
         FindingCode::Interrupted,
         Severity::Note,
-        format!(
-            "The run was ended early, after {} of measured load; {} had fallen due by then.",
-            text::duration(evidence.load_length()),
-            text::arrivals(evidence.scheduled)
-        ),
+        match is_partly_stopped(case) {
+            true => format!("The run was ended early on some of its machines; {due} had fallen due in all."),
+            false => format!(
+                "The run was ended early, after {} of measured load; {due} had fallen due by then.",
+                text::duration(evidence.load_length())
+            ),
+        },
         "Run it to its end before you compare it with others.",
         vec![("load_s", evidence.load_length().as_secs_f64())],
     )
+}
+
+/// Some of several machines were stopped, and others went on: the end of the load is not that of those.
+fn is_partly_stopped(case: &Case<'_>) -> bool {
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.stopped > 0)
 }
 
 /// A rule or a guard ended it. What would still have been due is in the account and in no figure.
@@ -228,6 +236,16 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
                 "The run was stopped by --abort-on after {after} of measured load; {due} had fallen due by then{rest}."
             ),
             "Find out what hurt before you run it again; the figures are those up to the stop.",
+        ),
+        Some(why) if is_partly_stopped(case) => (
+            FindingCode::Withheld,
+            format!(
+                "A guard stopped some of the machines of the run ({why}); {due} had fallen due in all, and {} {} withheld. No \
+                 objective is met by a run that was not finished.",
+                text::arrivals(withheld),
+                text::were(withheld)
+            ),
+            "Run it again when nothing stops it; the figures are those up to the stop.",
         ),
         Some(why) => (
             FindingCode::Withheld,

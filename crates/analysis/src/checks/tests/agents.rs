@@ -141,3 +141,23 @@ fn a_machine_that_sees_something_else() {
     );
     assert_eq!(found(Code::AgentsDiffer, |_| ()), None);
 }
+
+/// The end of the load is not that of the machines that were stopped before.
+#[test]
+fn what_stopped_some_machines_did_not_stop_all() {
+    let message = |stopped, end, code| {
+        let agents: &'static Agents = Box::leak(Box::new(Agents { stopped, ..agents() }));
+        let world = World::with(|w| (w.evidence.agents, w.evidence.end) = (Some(agents), end));
+        world.finding(code).expect("a finding").message
+    };
+    let guard = End::Aborted { guard: Some("the coordinator has gone silent for 5 s"), withheld: 185 };
+    for (end, code) in [(guard, Code::Withheld), (End::Interrupted, Code::Interrupted)] {
+        let (some, all) = (message(185, end, code), message(0, end, code));
+        assert!(
+            some.contains("of the machines of the run") || some.contains("on some of its machines"),
+            "{some}"
+        );
+        assert!(!some.contains("by then") && some.contains("had fallen due in all"), "{some}");
+        assert!(all.contains("had fallen due by then"), "{all}");
+    }
+}
