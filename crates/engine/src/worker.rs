@@ -246,7 +246,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// Says up to when its inserts have ended, where what is drawn follows them.
     fn tell_of_inserts(&self, now: Instant) {
-        let Some(values) = self.job.values.as_ref().filter(|values| values.follow_inserts()) else { return };
+        let Some(values) = self.job.values.as_ref().filter(|values| values.follows_inserts()) else { return };
         // Whoever has finished holds up nobody.
         let until = match self.dispatch.is_finished() {
             true => Instant(u64::MAX),
