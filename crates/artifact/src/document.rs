@@ -35,8 +35,8 @@ pub use events::{Events, OperationEvents};
 pub use interval::IntervalKind;
 pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, RedirectsPlan, StepPlan, UntilPlan};
 pub use load::{
-    Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, PopularitySent, Process, RunPlan,
-    SetupRequest, SizeFigures, SizeSent, ValuePlan, ValueSent,
+    ByAnswers, Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, PopularitySent, Process,
+    RunPlan, SetupRequest, SizeFigures, SizeSent, ValuePlan, ValueSent,
 };
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};

@@ -2,6 +2,7 @@
 
 pub(crate) mod abort;
 mod asking;
+mod by_answers;
 mod by_default;
 mod codes;
 mod conditions;
