@@ -162,7 +162,8 @@ pub struct RunDocument {
     /// Journeys: requests that follow each other. Their steps are operations, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journeys: Vec<Journey>,
-    /// What was drawn for the requests that were sent, beside the laws; absent where nothing is drawn, and of a run without an end.
+    /// What was drawn for the requests that were sent, beside the laws; absent where nothing is drawn. Of a run without an
+    /// end as far as it was known, up to a second or two before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values_sent: Vec<ValueSent>,
     /// Requests of `[[setup]]`, which enter no other figure; absent where there are none, and of a run without an end.

@@ -20,6 +20,7 @@ use crate::gate::Gate;
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
 use crate::priority::Priority;
+use crate::so_far::SentSoFar;
 use crate::starvation::Starvation;
 use crate::target::Address;
 use acting::Deferred;
@@ -70,6 +71,8 @@ pub(crate) struct WorkerEnd {
 
 /// The worker's ends of the channels.
 pub(crate) struct Channels {
+    /// Where the worker says what it has drawn so far.
+    pub(crate) sent: Arc<SentSoFar>,
     pub(crate) full: SyncSender<Handed>,
     pub(crate) empty: Receiver<Box<Bank<u32>>>,
     /// Where the first arrivals to fail in each way go, and how many, if anybody wants to know them.

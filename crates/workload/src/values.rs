@@ -343,6 +343,11 @@ impl Composer {
     }
 
     /// By named value: all that was drawn of it so far, of requests that had all they need.
+    pub fn sent(&self) -> &[Sent] {
+        &self.sent
+    }
+
+    /// The same at the end.
     pub fn into_sent(self) -> Box<[Sent]> {
         self.sent
     }
