@@ -2,6 +2,7 @@
 
 mod agent;
 mod arrivals;
+mod check;
 mod connections;
 mod cross_check;
 mod distribution;
@@ -226,23 +227,6 @@ impl RunDocument {
     /// The first origin of a run, which has the same plan for connections as the others.
     pub fn origin(&self) -> &Origin {
         &self.origins[0]
-    }
-
-    /// A document that anybody may have written has what each must have.
-    pub(crate) fn check(self) -> Result<RunDocument, String> {
-        let lists = [
-            ("loads", self.loads.is_empty()),
-            ("origins", self.origins.is_empty()),
-            ("operations", self.operations.is_empty()),
-        ];
-        if let Some((name, _)) = lists.iter().find(|(_, is_empty)| *is_empty) {
-            return Err(format!("`{name}` is empty"));
-        }
-        // Of a part, and of a run without an end, not all is known that belongs together.
-        if self.part.is_none() && self.transient.is_none() && self.status != RunStatus::Running {
-            self.journeys.iter().try_for_each(Journey::check)?;
-        }
-        Ok(self)
     }
 
     /// Where the measured part begins, after t = 0.
