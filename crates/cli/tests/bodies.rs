@@ -176,7 +176,8 @@ fn bodies_that_are_said_to_be_json_must_be() {
     run(&["--body", "{\"a\": \"{{raw(word)}}\"}", "-H", "Content-Type: application/json"])
         .refused(&["leave the quotes out"]);
     place.file("targets.txt", "POST http://127.0.0.1:9/\n@cut.json\n");
-    run(&["--targets", "targets.txt"]).refused(&["cut.json", "no JSON"]);
+    let targets = ["run", "--targets", "targets.txt", "-R", "5", "-n", "1", "--let", "word=['a', 'b']"];
+    place.call(&targets).refused(&["cut.json", "no JSON"]);
     let plan = "target = \"http://127.0.0.1:9\"\n[load]\nrate = 5\n[let]\nword = [\"a\", \"b\"]\n[[requests]]\nurl = \"/\"\njson = \
                 '{\"a\": {{word}}}'\n";
     place.file("plan.toml", plan);
