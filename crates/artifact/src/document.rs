@@ -2,6 +2,7 @@
 
 mod agent;
 mod arrivals;
+mod check;
 mod connections;
 mod cross_check;
 mod distribution;
@@ -35,8 +36,8 @@ pub use events::{Events, OperationEvents};
 pub use interval::IntervalKind;
 pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, RedirectsPlan, StepPlan, UntilPlan};
 pub use load::{
-    Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, PopularitySent, Process, RunPlan,
-    SetupRequest, SizeFigures, SizeSent, ValuePlan, ValueSent,
+    ByAnswers, Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, PopularitySent, Process,
+    RunPlan, SetupRequest, SizeFigures, SizeSent, ValuePlan, ValueSent,
 };
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
@@ -162,7 +163,8 @@ pub struct RunDocument {
     /// Journeys: requests that follow each other. Their steps are operations, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journeys: Vec<Journey>,
-    /// What was drawn for the requests that were sent, beside the laws; absent where nothing is drawn, and of a run without an end.
+    /// What was drawn for the requests that were sent, beside the laws; absent where nothing is drawn. Of a run without an
+    /// end as far as it was known, up to a second or two before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values_sent: Vec<ValueSent>,
     /// Requests of `[[setup]]`, which enter no other figure; absent where there are none, and of a run without an end.
@@ -225,23 +227,6 @@ impl RunDocument {
     /// The first origin of a run, which has the same plan for connections as the others.
     pub fn origin(&self) -> &Origin {
         &self.origins[0]
-    }
-
-    /// A document that anybody may have written has what each must have.
-    pub(crate) fn check(self) -> Result<RunDocument, String> {
-        let lists = [
-            ("loads", self.loads.is_empty()),
-            ("origins", self.origins.is_empty()),
-            ("operations", self.operations.is_empty()),
-        ];
-        if let Some((name, _)) = lists.iter().find(|(_, is_empty)| *is_empty) {
-            return Err(format!("`{name}` is empty"));
-        }
-        // Of a part, and of a run without an end, not all is known that belongs together.
-        if self.part.is_none() && self.transient.is_none() && self.status != RunStatus::Running {
-            self.journeys.iter().try_for_each(Journey::check)?;
-        }
-        Ok(self)
     }
 
     /// Where the measured part begins, after t = 0.

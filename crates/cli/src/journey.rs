@@ -93,6 +93,10 @@ pub(crate) struct PlannedStep {
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
     pub redirects: Option<u8>,
 
+    /// Each of its requests adds a key, so that latest(…) draws newer keys as time goes on
+    #[arg(long)]
+    pub inserts: bool,
+
     /// Ask again and again until the answer is like this, such as "json $.state == 'paid'"
     #[arg(long, value_name = "CONDITION", value_parser = expect::condition)]
     pub until: Vec<Condition>,
@@ -242,7 +246,7 @@ pub(crate) fn describe<'a>(
 ) -> Vec<JourneyPlan> {
     let mut redirected = redirected.iter();
     let mut step = |step: &Step| {
-        let StepSpec { think, repeat: (least, most), chance, exit, until, redirects } = step.spec;
+        let StepSpec { think, repeat: (least, most), chance, exit, until, redirects, .. } = step.spec;
         let elsewhere = redirected.next().cloned().unwrap_or_default();
         let share = |part: u16| f64::from(part) / f64::from(CERTAIN);
         let captures = step.request.parts.taking.captures.iter();

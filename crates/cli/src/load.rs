@@ -307,6 +307,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             Order::Random { seed } => Some(document::Order::Random { seed }),
         },
         values: Vec::new(),
+        by_answers: Vec::new(),
         traces: None,
         replay: args
             .replay

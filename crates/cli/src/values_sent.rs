@@ -1,6 +1,9 @@
 //! What was drawn for the requests that were sent, beside the laws that it was to follow.
 
+use crate::output;
+use std::path::Path;
 use unblink_artifact::document::{PopularitySent, SizeFigures, SizeSent, ValuePlan, ValueSent};
+use unblink_artifact::folder::ValuesWriter;
 use unblink_core::arrival::Key;
 use unblink_workload::{Drawing, Sent, Source, Values};
 
@@ -39,22 +42,49 @@ impl Laws {
     }
 
     /// The same with what was drawn, by number of the value.
-    pub(crate) fn beside(self, sent: &[Sent]) -> Vec<ValueSent> {
-        let of_one = |(number, name, law): (usize, String, Law)| {
-            let sent = sent.get(number)?;
-            let mut of = ValueSent { name, draws: sent.draws(), popularity: Vec::new(), size: None };
+    pub(crate) fn beside(&self, sent: &[Sent]) -> Vec<ValueSent> {
+        let of_one = |(number, name, law): &(usize, String, Law)| {
+            let sent = sent.get(*number)?;
+            let mut of =
+                ValueSent { name: name.clone(), draws: sent.draws(), popularity: Vec::new(), size: None };
             match law {
                 Law::Popularity(law) => {
-                    let one =
-                        |(keys, by_law)| Some(PopularitySent { keys, by_law, sent: sent.share_below(keys)? });
-                    of.popularity = law.into_iter().filter_map(one).collect();
+                    let one = |&(keys, by_law): &(u64, f64)| {
+                        Some(PopularitySent { keys, by_law, sent: sent.share_below(keys)? })
+                    };
+                    of.popularity = law.iter().filter_map(one).collect();
                 }
-                Law::Size(by_law) => of.size = figures(sent).map(|sent| SizeSent { by_law, sent }),
+                Law::Size(by_law) => of.size = figures(sent).map(|sent| SizeSent { by_law: *by_law, sent }),
                 Law::Other => {}
             }
             Some(of)
         };
-        self.0.into_iter().filter_map(of_one).collect()
+        self.0.iter().filter_map(of_one).collect()
+    }
+}
+
+/// What a run's folder says of the values while the run goes on, so that one that is killed says it, too.
+pub(crate) struct SoFar {
+    laws: Laws,
+    writer: ValuesWriter,
+}
+
+impl SoFar {
+    /// In the folder `dir`.
+    pub(crate) fn new(values: &Values, dir: &Path) -> SoFar {
+        SoFar { laws: Laws::of(values), writer: ValuesWriter::new(dir) }
+    }
+
+    /// So much was drawn by now.
+    pub(crate) fn note(&mut self, sent: &[Sent]) {
+        if let Err(error) = self.writer.write(&self.laws.beside(sent)) {
+            output::note(format_args!("warning: {error}"));
+        }
+    }
+
+    /// What was drawn in all.
+    pub(crate) fn end(self, sent: &[Sent]) -> Vec<ValueSent> {
+        self.laws.beside(sent)
     }
 }
 

@@ -10,11 +10,18 @@ const SLOW: Duration = Duration::from_millis(300);
 
 /// The keys that were asked for, each with how many inserts can have been answered by then, where inserts are answered so.
 fn asked(inserts: &str, insert: fn() -> Vec<u8>) -> Vec<(u64, usize)> {
+    let by = "[[requests]]\nurl = \"/put\"\nmethod = \"POST\"\nweight = 1\ninserts = true\n";
+    asked_beside(by, inserts, insert)
+}
+
+/// The same of inserts that are made `by` these tables of the plan.
+fn asked_beside(by: &str, inserts: &str, insert: fn() -> Vec<u8>) -> Vec<(u64, usize)> {
     let (begun, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let (inserting, asking) = (begun.clone(), asked.clone());
     let server = Hostile::start(move |seen| {
         let now = Instant::now();
         match seen.target.strip_prefix("/get/") {
+            None if seen.target == "/begin" => Act::Answer(ok()),
             None => {
                 inserting.lock().expect("a list").push(now);
                 Act::AnswerAfter(SLOW, insert())
@@ -32,8 +39,7 @@ fn asked(inserts: &str, insert: fn() -> Vec<u8>) -> Vec<(u64, usize)> {
     place.file(
         "plan.toml",
         format!(
-            "[load]\nrate = 100\nduration = \"2s\"\n[let]\nkey = \"latest(1, s=10, inserts={inserts})\"\n\
-             [[requests]]\nurl = \"/put\"\nmethod = \"POST\"\nweight = 1\ninserts = true\n\
+            "[load]\nrate = 100\nduration = \"2s\"\n[let]\nkey = \"latest(1, s=10, inserts={inserts})\"\n{by}\
              [[requests]]\nurl = \"/get/{{{{key}}}}\"\nweight = 1\n"
         ),
     );
@@ -60,6 +66,54 @@ fn nobody_asks_for_a_key_whose_insert_is_under_way() {
 fn an_insert_that_fails_has_ended() {
     let newest = asked("acknowledged", broken).into_iter().map(|(key, _)| key).max();
     assert!(newest.is_some_and(|newest| newest >= 40), "{newest:?}");
+}
+
+const BY_JOURNEYS: &str = "[[journeys]]\nweight = 1\n[[journeys.steps]]\nurl = \"/begin\"\n[[journeys.steps]]\nurl = \"/put\"\n\
+                           method = \"POST\"\ninserts = true\nthink = \"100ms\"\n";
+
+/// Nobody asks for the key of a journey that has not inserted it, whether it thinks or waits for the answer.
+#[test]
+fn a_journey_has_inserted_once_its_step_has_ended() {
+    for insert in [ok, broken] {
+        let all = asked_beside(BY_JOURNEYS, "acknowledged", insert);
+        let ahead = all.iter().filter(|(key, answered)| *key as usize > *answered).count();
+        assert_eq!(ahead, 0, "{all:?}");
+        let newest = all.iter().map(|(key, _)| *key).max();
+        assert!(newest.is_some_and(|newest| newest >= 40), "{newest:?}");
+    }
+    let all = asked_beside(BY_JOURNEYS, "expected", ok);
+    assert!(all.iter().any(|(key, answered)| *key as usize > *answered + 5), "{all:?}");
+}
+
+/// How many keys there are must be known by the schedule.
+#[test]
+fn steps_whose_inserts_nobody_can_count_are_refused() {
+    let place = Place::new();
+    for (of_first, of_second, why) in [
+        (
+            "",
+            "inserts = true\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"9s\"",
+            "how often the step asks",
+        ),
+        ("", "inserts = true\nrepeat = \"1..2\"", "a fixed number of times"),
+        ("", "inserts = true\nchance = \"50%\"", "leave chance out"),
+        ("exit = \"10%\"", "inserts = true", "leave before this step"),
+        (
+            "",
+            "inserts = true\nrepeat = \"2\"\nheader = [\"X: {{new}}\"]",
+            "new is one key for a whole journey",
+        ),
+    ] {
+        place.file(
+            "plan.toml",
+            format!(
+                "target = \"http://127.0.0.1:9\"\n[load]\nrate = 1\nduration = \"1s\"\n[let]\nkey = \"latest(1)\"\nnew = \
+                 \"sequential\"\n[[journeys]]\n[[journeys.steps]]\nurl = \"/{{{{key}}}}/{{{{new}}}}\"\n{of_first}\n\
+                 [[journeys.steps]]\nurl = \"/\"\n{of_second}\n"
+            ),
+        );
+        place.call(&["plan", "check", "plan.toml"]).refused(&[why, "plan.toml"]);
+    }
 }
 
 /// Without it, keys are expected by the schedule.

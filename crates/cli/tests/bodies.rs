@@ -3,7 +3,7 @@
 use crate::support;
 use crate::support::Place;
 use crate::support::hostile::{Act, Hostile, ok};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PARTS: &str = r#"
 [load]
@@ -95,4 +95,91 @@ fn people_think_as_a_file_says() {
         assert_eq!(said.code(), Some(2), "{said:?}");
         assert!(said.stderr.contains(why) && said.stderr.contains('^'), "{said:?}");
     }
+}
+
+const WORD: &str = "say \"hi\" \\ \n there";
+
+const ORDERS: &str = r#"
+[load]
+rate = 50
+requests = 25
+[let]
+word = ["say \"hi\" \\ \n there"]
+n = "uniform(7, 7)"
+order = "jsonl(orders.jsonl)"
+[[requests]]
+url = "/file"
+body-file = "order.json"
+[[requests]]
+url = "/type"
+header = ["Content-Type: application/merge-patch+json"]
+body = '{"word": "{{word}}", "n": {{n}}}'
+[[requests]]
+url = "/look"
+body = ' {"word": "{{word}}", "n": {{ n }}, "list": {{raw(order.list)}}}'
+[[requests]]
+url = "/table"
+json = { word = "{{word}}", n = "{{number(n)}}", list = "{{raw(order.list)}}" }
+[[requests]]
+url = "/text"
+header = ["Content-Type: text/plain"]
+body-file = "order.json"
+"#;
+
+#[test]
+fn values_in_bodies_of_json_are_written_as_json_asks() {
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    place.file("plan.toml", ORDERS);
+    place.file("order.json", "{\"word\": \"{{word}}\",\n \"n\": {{n}}}");
+    place.file("orders.jsonl", "{\"list\":[1,{\"a\":\"\\\"\"}],\"other\":0}\n");
+    place.measure(&["plan.toml", &server.url(), "--no-preflight"]).assert_all("ok");
+    let seen = server.seen();
+    assert_eq!(seen.len(), 25);
+    for seen in &seen {
+        let text = String::from_utf8_lossy(&seen.body);
+        if seen.target == "/text" {
+            assert_eq!(text, format!("{{\"word\": \"{WORD}\",\n \"n\": 7}}"));
+            continue;
+        }
+        let sent: Value = serde_json::from_slice(&seen.body).unwrap_or_else(|why| panic!("{why}: {text}"));
+        let mut expected = json!({"word": WORD, "n": 7});
+        if let "/look" | "/table" = seen.target.as_str() {
+            expected["list"] = json!([1, {"a": "\""}]);
+        }
+        assert_eq!(sent, expected, "{}", seen.target);
+    }
+}
+
+#[test]
+fn bodies_that_are_said_to_be_json_must_be() {
+    let place = Place::new();
+    place.file("bad.json", "{\n  \"word\": {{word}}\n}");
+    place.file("cut.json", "{\"word\": \"{{word}}\",}");
+    let run = |more: &[&str]| {
+        let first = ["run", "http://127.0.0.1:9/", "-R", "5", "-n", "1", "--let", "word=['a', 'b']"];
+        place.call(&[&first[..], more].concat())
+    };
+    run(&["--body-file", "bad.json"]).refused(&[
+        "bad.json",
+        "line 2, column 11",
+        "\"{{word}}\"",
+        "{{raw(word)}}",
+    ]);
+    run(&["--request", "POST /a @bad.json"]).refused(&["bad.json", "line 2, column 11"]);
+    run(&["--body-file", "cut.json"]).refused(&["cut.json", "line 1, column 21", "no JSON", "text/plain"]);
+    run(&["-H", "Content-Type: application/json", "--body", "a={{index}}"]).refused(&[
+        "by its Content-Type",
+        "line 1, column 1",
+        "no JSON",
+    ]);
+    run(&["--body", "{\"a\": \"{{raw(word)}}\"}", "-H", "Content-Type: application/json"])
+        .refused(&["leave the quotes out"]);
+    place.file("targets.txt", "POST http://127.0.0.1:9/\n@cut.json\n");
+    let targets = ["run", "--targets", "targets.txt", "-R", "5", "-n", "1", "--let", "word=['a', 'b']"];
+    place.call(&targets).refused(&["cut.json", "no JSON"]);
+    let plan = "target = \"http://127.0.0.1:9\"\n[load]\nrate = 5\n[let]\nword = [\"a\", \"b\"]\n[[requests]]\nurl = \"/\"\njson = \
+                '{\"a\": {{word}}}'\n";
+    place.file("plan.toml", plan);
+    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:8", "{{word}} is no number"]);
 }

@@ -171,6 +171,36 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     assert!(place.text("page.html").contains("</html>"));
 }
 
+/// What was drawn is known up to a second or two before.
+#[test]
+fn what_a_killed_run_has_drawn_is_known() {
+    let (server, place) = (slow(1), Place::new());
+    let args = ["-R", "200", "-d", "60s", "--no-preflight", "-t", "2", "--let", "size=lognormal(100, 1)"];
+    let url = format!("{}{{{{bytes(size)}}}}", server.url());
+    let mut child = place.start(&[&[url.as_str()][..], &args].concat());
+    wait_for_intervals(&place, &mut child, 3);
+    child.signal(Signal::KILL);
+    child.wait();
+    let run = place.call(&["report", "out", "--json"]).run();
+    let (sent, scheduled) = (run.at("/values_sent/0"), run.arrivals("scheduled"));
+    assert_eq!(sent["name"], "size");
+    let draws = sent["draws"].as_u64().expect("a number");
+    assert!(draws >= 200 && draws <= scheduled + 400, "{draws} of {scheduled}: {sent}");
+    let mean = sent["size"]["sent"]["mean"].as_f64().expect("a figure");
+    assert!((100.0..300.0).contains(&mean), "{sent}");
+    let said = place.call(&["report", "out"]).stdout;
+    assert!(said.contains("size: mean") && said.contains("drawn "), "{said}");
+    // Nothing of it is known of a part.
+    let part = place.call(&["report", "out", "--json", "--from", "1s"]).run();
+    assert!(part.document.get("values_sent").is_none());
+    // The document of a run that has ended has it itself.
+    let ended = place
+        .call(&["run", &url, "-R", "50", "-n", "5", "--let", "size=constant(3)", "-o", "ended", "--json"])
+        .run();
+    assert_eq!(ended.at("/values_sent/0/draws"), 5);
+    assert!(!place.list("ended").contains(&"values.json".to_string()));
+}
+
 /// Between their steps, no request of them is open. They are under way all the same.
 #[test]
 fn journeys_that_think_when_the_run_is_killed_are_unfinished() {

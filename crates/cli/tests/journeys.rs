@@ -197,3 +197,58 @@ fn the_requests_of_a_journey_ask_for_one_newest_key() {
     // What has ended by then is another run's own, and still the same for both requests.
     is_one_key(&keys_of_journeys("acknowledged", "3"));
 }
+
+/// Who reads a document of a whole run relies on its accounts.
+#[test]
+fn a_document_whose_journeys_do_not_add_up_is_refused() {
+    let server = Hostile::start(|seen| match seen.target.as_str() {
+        "/b" if seen.header("x-n").is_some_and(|n| n.ends_with('3')) => {
+            Act::Answer(answer("500 Internal Server Error", ""))
+        }
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file(
+        "plan.toml",
+        "[load]\nrate = 100\nduration = \"1s\"\n[let]\nn = \"sequential\"\n[[journeys]]\nname = \"j\"\n\
+         [[journeys.steps]]\nname = \"a\"\nurl = \"/a\"\nrepeat = \"1..2\"\nexit = \"20%\"\n\
+         [[journeys.steps]]\nname = \"b\"\nurl = \"/b\"\nheader = [\"X-N: {{n}}\"]\nredirects = 1\n\
+         [[journeys.steps]]\nname = \"c\"\nurl = \"/c\"\nchance = \"50%\"\n",
+    );
+    let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
+    run.assert_accounts();
+    let whole: Value = run.document.clone();
+    assert!(whole["journeys"][0]["account"]["failed"].as_u64() > Some(0), "{}", whole["journeys"]);
+    let read = |document: &Value| {
+        place.file("out/run.json", document.to_string());
+        place.call(&["report", "out", "--json"])
+    };
+    assert_eq!(read(&whole).run().document["journeys"], whole["journeys"]);
+    let step = "/journeys/0/steps";
+    for (pointer, why) in [
+        ("/journeys/0/account/scheduled".to_string(), "are scheduled"),
+        ("/journeys/0/account/completed".to_string(), "are scheduled"),
+        ("/journeys/0/account/exited".to_string(), "exited"),
+        (format!("{step}/0/entered"), "came to step \"j: a\""),
+        (format!("{step}/0/exited"), "came to step \"j: b\""),
+        (format!("{step}/1/failed"), "came to step \"j: b\""),
+        (format!("{step}/2/skipped"), "came to step \"j: c\""),
+        (format!("{step}/1/thinking"), "came to step \"j: c\""),
+        (format!("{step}/0/requests"), "requests at step \"j: a\""),
+        (format!("{step}/1/requests"), "requests at step \"j: b\""),
+        ("/operations/0/arrivals/ok".to_string(), "requests of \"j: a\" are scheduled"),
+        ("/operations/1/arrivals/scheduled".to_string(), "requests of \"j: b\" are scheduled"),
+        ("/operations/1/failures/status_5xx".to_string(), "requests of \"j: b\" failed"),
+    ] {
+        let mut other = whole.clone();
+        let parent = pointer.rsplit_once('/').expect("a path");
+        let parent = other.pointer_mut(parent.0).map(|of| &mut of[parent.1]).expect("a figure");
+        *parent = json!(parent.as_u64().unwrap_or(0) + 1);
+        read(&other).refused(&[why, "run.json"]);
+    }
+    // One more than there are left behind a step that nobody passed so often.
+    let mut other = whole.clone();
+    let passed = other.pointer(&format!("{step}/0/passed")).and_then(Value::as_u64).expect("a figure");
+    *other.pointer_mut(&format!("{step}/0/exited")).expect("a figure") = json!(passed + 1);
+    read(&other).refused(&["behind it"]);
+}

@@ -1,5 +1,6 @@
 //! What a person sees first: the end of the report, help, completions, pages of the manual, and a locale of ASCII.
 
+use crate::support::hostile::healthy;
 use crate::support::{Place, Said, finish};
 
 const SIM: [&str; 6] = ["sim", "-R", "1000", "-d", "60s", "--scenario"];
@@ -116,4 +117,27 @@ fn completions_and_pages_of_the_manual() {
         assert!(pages.iter().any(|page| page == name), "{pages:?}");
     }
     assert!(place.text("man1/unblink-run.1").contains("\\-\\-abort\\-on"));
+}
+
+const WAITING: &str = "[load]\nrate = 20\nduration = \"500ms\"\n[connections]\ntimeout = \"2s\"\n[[journeys]]\nname = \"buy\"\n\
+                       think = \"100ms\"\n[[journeys.steps]]\nurl = \"/a\"\nrepeat = \"1..3\"\n[[journeys.steps]]\n\
+                       url = \"/b\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"4s\"\n";
+
+/// Whoever looks at a terminal is told before the load for how long journeys under way are waited for behind it: three times the
+/// timeout and 100 ms, and once more with what `until` may take. In a file nothing of it is said.
+#[test]
+fn a_terminal_is_told_of_the_drain_before_the_run() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("plan.toml", WAITING);
+    let said = finish(&mut place.on_terminal(&["run", "plan.toml", &server.url(), "-o", "seen"]));
+    assert_ne!(said.code(), Some(2), "{said:?}");
+    let text = said.stdout.replace(['\u{202f}', '\u{a0}'], " ").replace('\r', "");
+    let line = text.lines().find(|line| line.contains("under way")).unwrap_or_else(|| panic!("{text}"));
+    // 3 · 2.1 s + 2.1 s + 4 s.
+    let drain = "open, 20/s, even arrivals, for 500 ms, then up to 12.4 s for journeys under way";
+    assert!(line.contains(server.url().trim_end_matches('/')) && line.ends_with(drain), "{line:?}");
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part:?} in {text}"));
+    assert!(at("asking once before the run") < at(line) && at(line) < at("Record"), "{text}");
+    let quiet = place.call(&["run", "plan.toml", &server.url(), "-o", "unseen"]);
+    assert!(!quiet.stderr.contains("under way") && !quiet.stderr.contains("asking once"), "{quiet:?}");
 }

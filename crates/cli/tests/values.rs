@@ -351,3 +351,30 @@ fn a_simulated_journey_draws_what_a_real_one_draws() {
     assert_eq!((&sent[0]["draws"], &sent[1]["draws"]), (&json!(100), &json!(150)), "{sent}");
     assert_eq!(simulated["values_sent"], *sent);
 }
+
+const ORDERS: &str = "[load]\nrate = 20\nduration = \"500ms\"\n[[journeys]]\n[[journeys.steps]]\nurl = \"/a\"\n\
+                      capture = { n = \"json $.n\" }\n[[journeys.steps]]\nurl = \"/b/{{n}}\"\nuntil = \"status=200\"\n\
+                      every = \"100ms\"\nwithin = \"1s\"\nredirects = 0\n[[journeys.steps]]\nurl = \"/c\"\nredirects = 1\n";
+
+#[test]
+fn what_follows_from_answers_is_named() {
+    let server = Hostile::start(|_| Act::Answer(answer("200 OK", "{\"n\":1}")));
+    let (url, place) = (server.url(), Place::new());
+    place.file("orders.toml", ORDERS);
+    let of = |more: &[&str]| {
+        let run = Place::new().measure(&[&[url.as_str(), "--no-preflight"], more].concat());
+        run.document["plan"].get("by_answers").cloned()
+    };
+    assert_eq!(of(&["-R", "20", "-n", "5"]), None);
+    let closed = ["--closed", "2", "-d", "300ms", "--attempts", "2"];
+    assert_eq!(of(&closed), Some(json!(["closed_load", "retries"])));
+    let run = place.measure(&["orders.toml", &url, "--no-preflight"]);
+    assert_eq!(run.at("/plan/by_answers"), &json!(["captures", "until", "redirects"]));
+    let said = place.call(&["report", "out"]).stdout;
+    for part in ["By answers", "captures: ", "until: how often", "redirects: "] {
+        assert!(said.contains(part), "{part:?} is missing in {said}");
+    }
+    // What is simulated is answered by the seed.
+    let args = ["sim", "orders.toml", "--server", "service=1ms", "--json", "-o", "sim"];
+    assert!(place.call(&args).run().document["plan"].get("by_answers").is_none());
+}

@@ -110,7 +110,8 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
             }
             _ => Redirects::default(),
         };
-        StepSpec { think: think(dice), repeat, chance, exit, until, redirects }
+        let inserts = place % 2 == 1;
+        StepSpec { think: think(dice), repeat, chance, exit, until, redirects, inserts }
     };
     let journeys = [1, 1 + dice.roll(4)]
         .map(|steps| (0..steps).map(|place| step(&mut dice, place, steps)).collect())

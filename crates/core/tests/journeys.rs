@@ -219,3 +219,33 @@ fn a_slot_is_free_once_the_connections_of_its_journey_are_closed() {
         assert!(!load.has_left() && load.take_left(later).is_none());
     }
 }
+
+/// Whoever asks how far the inserts are is told when the first journey was to start that is yet to make its own.
+#[test]
+fn a_journey_is_yet_to_insert_until_its_last_insert_has_ended() {
+    let inserts = StepSpec { inserts: true, repeat: (2, 2), ..StepSpec::ONCE };
+    let steps = vec![StepSpec::ONCE, inserts, StepSpec::ONCE];
+    let plan = Plan::new(spec(1, Nanos::from_secs(3), Process::Even, steps)).unwrap();
+    let mut load = plan.journeys_load(Instant(0), 0).unwrap();
+    let mut recorder = Recorder::new(Box::new(Bank::new(3)), Nanos::from_secs(1));
+    load.advance(Instant(0) + Nanos::from_secs(2), |_| {});
+    let mut first = load.take(0).unwrap();
+    let second = load.take(0).unwrap();
+    let at = |n| Instant(0) + Nanos::from_secs(n);
+    // The last one has not begun, and is known by the line in which it waits.
+    assert_eq!(
+        (load.inserting_from(), load.oldest(0).map(|waits| waits.intended)),
+        (Some(at(0)), Some(at(2)))
+    );
+    for request in 0..3 {
+        assert_eq!(load.inserting_from(), Some(at(0)), "request {request}");
+        load.ended(&first, Outcome::Ok, at(2), &mut recorder);
+        load.advance(at(2), |_| {});
+        // What follows comes behind what waits for its start.
+        first = std::iter::from_fn(|| load.take(0)).find(|next| next.follows()).unwrap();
+    }
+    assert_eq!((first.operation, load.inserting_from()), (2, Some(at(1))));
+    // One that fails before has inserted all that it will.
+    load.ended(&second, Outcome::TimedOut, at(2), &mut recorder);
+    assert_eq!(load.inserting_from(), Some(at(2)));
+}

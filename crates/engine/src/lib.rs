@@ -25,6 +25,7 @@ pub mod preflight;
 pub mod priority;
 pub mod run;
 pub mod setup;
+mod so_far;
 pub mod spill;
 mod starvation;
 pub mod target;

@@ -11,6 +11,7 @@ use crate::gate::Gate;
 use crate::job::Job;
 use crate::pacing::Pacing;
 use crate::priority::{Background, Priority};
+use crate::so_far::SentSoFar;
 use crate::worker::{Channels, Worker, WorkerEnd};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,6 +74,7 @@ pub struct Running {
     merger: Merger,
     /// Receives the first arrivals to fail in each way.
     failed: Option<Receiver<Failed>>,
+    sent: Arc<SentSoFar>,
     /// The outer `Option` says whether it was asked for, the inner one whether it was granted.
     awake: Option<Option<Awake>>,
     /// Belongs to the thread that takes the intervals.
@@ -106,6 +108,8 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
     crate::limits::make_room(controls.wake_fd(0), u64::from(max) * job.targets.len() as u64);
     let gate = Arc::new(Gate::closed());
     let directories: Vec<_> = job.targets.iter().map(|_| Arc::new(Directory::default())).collect();
+    let named = job.values.as_ref().map_or(0, |values| values.lets().iter().len());
+    let sent = Arc::new(SentSoFar::new(threads, named));
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
     let (failed_in, failed) = channel();
     let mut empty = Vec::new();
@@ -118,7 +122,7 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
         empty.push(spare_in);
         let Starting { failed_each, .. } = starting;
         let failed = (failed_each > 0).then(|| (failed_each, failed_in.clone()));
-        let channels = Channels { full: full_in.clone(), empty: spare, failed };
+        let channels = Channels { sent: sent.clone(), full: full_in.clone(), empty: spare, failed };
         workers.push(spawn(number, &job, clock, &controls, &directories, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
@@ -140,6 +144,7 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
         empty,
         merger: Merger::new(threads, layout),
         failed: Some(failed),
+        sent,
         awake,
         // Set after the workers were started, since they inherit the policy of the thread that starts them.
         _background: Background::begin(),
@@ -216,6 +221,12 @@ impl Running {
     /// it when [`Running::next_interval`] returns that interval.
     pub fn take_failed(&mut self) -> Option<Receiver<Failed>> {
         self.failed.take()
+    }
+
+    /// By named value: what was drawn for the requests that were sent, up to the end of the last interval or a little longer;
+    /// empty without values.
+    pub fn sent_so_far(&self) -> Vec<Sent> {
+        self.sent.sum()
     }
 
     /// Waits for the next interval, which usually covers a second. `None` when the run has ended.

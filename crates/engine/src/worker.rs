@@ -20,6 +20,7 @@ use crate::gate::Gate;
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
 use crate::priority::Priority;
+use crate::so_far::SentSoFar;
 use crate::starvation::Starvation;
 use crate::target::Address;
 use acting::Deferred;
@@ -70,6 +71,8 @@ pub(crate) struct WorkerEnd {
 
 /// The worker's ends of the channels.
 pub(crate) struct Channels {
+    /// Where the worker says what it has drawn so far.
+    pub(crate) sent: Arc<SentSoFar>,
     pub(crate) full: SyncSender<Handed>,
     pub(crate) empty: Receiver<Box<Bank<u32>>>,
     /// Where the first arrivals to fail in each way go, and how many, if anybody wants to know them.
@@ -246,7 +249,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// Says up to when its inserts have ended, where what is drawn follows them.
     fn tell_of_inserts(&self, now: Instant) {
-        let Some(values) = self.job.values.as_ref().filter(|values| values.follow_inserts()) else { return };
+        let Some(values) = self.job.values.as_ref().filter(|values| values.follows_inserts()) else { return };
         // Whoever has finished holds up nobody.
         let until = match self.dispatch.is_finished() {
             true => Instant(u64::MAX),

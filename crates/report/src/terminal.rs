@@ -68,6 +68,7 @@ fn figures(screen: &mut Screen, doc: &RunDocument) {
     all(screen, apart::all(doc, room));
     all(screen, replayed::section(doc, room));
     all(screen, values::section(doc));
+    all(screen, values::by_answers(doc));
     all(screen, setup::section(doc));
     all(screen, agents::section(doc, room));
     screen.section(&run::throughput(doc));

@@ -80,6 +80,15 @@ pub enum ValuesError {
         /// The value.
         name: String,
     },
+    /// All requests of a journey have the same.
+    #[error(
+        "{name} is one key for a whole journey, which inserts several keys: let it insert one, or let the service choose the \
+         keys, without {name} in the requests that insert"
+    )]
+    OneKeyForMany {
+        /// The value.
+        name: String,
+    },
     /// Rows are taken by number, which arrivals in random order don't have.
     #[error(
         "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \

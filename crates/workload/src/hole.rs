@@ -149,6 +149,7 @@ impl What {
                 Ok(What::Int { from, span: to.wrapping_sub(from) as u64 })
             }
             ("int", _) => Err("int takes the smallest and the largest number: int(1,100)".into()),
+            ("raw", [value]) => What::read(value, lets, taken),
             ("number", [value]) => {
                 let what = What::read(value, lets, taken)?;
                 match what.is_number(lets) {

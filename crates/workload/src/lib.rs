@@ -20,6 +20,7 @@ mod globals;
 mod hole;
 mod identity;
 mod inserted;
+mod inserting;
 mod kept;
 mod keys;
 #[cfg(test)]

@@ -66,6 +66,17 @@ pub fn is_fixed(inside: &str, lets: &Lets) -> bool {
     What::read(inside, lets, u64::MAX).is_ok_and(|what| what.is_fixed(lets))
 }
 
+/// What stands between two braces is always a whole number, where `taken` has a bit for each value that the journey has by then;
+/// `None` of what is no value.
+pub fn is_number(inside: &str, lets: &Lets, taken: u64) -> Option<bool> {
+    What::read(inside, lets, taken).ok().map(|what| what.is_number(lets))
+}
+
+/// What stands between two braces is written as it is where JSON is: it is `raw(…)`.
+pub fn is_raw(inside: &str) -> bool {
+    called(inside, "raw").is_some()
+}
+
 /// The places of one request.
 #[derive(Debug)]
 pub struct Holes<'a> {
@@ -98,15 +109,18 @@ impl<'a> Holes<'a> {
                 Piece::Place(inside, at) => {
                     let wrong = |message| TemplateError { at: at.clone(), message };
                     let what = What::read(inside, self.lets, self.taken).map_err(wrong)?;
-                    if let (Some(value), Context::Target | Context::Header) = (as_number(inside), context) {
+                    let for_json =
+                        ["number", "raw"].into_iter().find_map(|of| Some((of, called(inside, of)?)));
+                    if let (Some((name, value)), Context::Target | Context::Header) = (for_json, context) {
                         let why = format!(
-                            "number is for JSON, where texts have quotes: write {{{{{value}}}}} here"
+                            "{name} is for JSON, where texts have quotes: write {{{{{value}}}}} here"
                         );
                         return Err(wrong(why));
                     }
                     out.push_str(&place(self.holes.len() as u32));
                     // A whole path and query is encoded as it must be.
-                    let context = if inside == Lets::WENT { Context::Body } else { context };
+                    let is_as_it_is = inside == Lets::WENT || is_raw(inside);
+                    let context = if is_as_it_is { Context::Body } else { context };
                     self.holes.push(Hole { what, context });
                 }
             }
@@ -120,10 +134,10 @@ impl<'a> Holes<'a> {
     }
 }
 
-/// What stands in `number(…)`.
-fn as_number(inside: &str) -> Option<&str> {
+/// What stands in the parentheses of the function with this name.
+fn called<'a>(inside: &'a str, function: &str) -> Option<&'a str> {
     let (name, value) = inside.split_once('(')?;
-    (name.trim() == "number").then(|| value.trim_end_matches(')').trim())
+    (name.trim() == function).then(|| value.trim_end_matches(')').trim())
 }
 
 #[cfg(test)]
@@ -139,6 +153,8 @@ mod tests {
         for context in [Context::Target, Context::Header] {
             let error = read("/{{number( index )}}", context).unwrap_err();
             assert!(error.at == (1..20) && error.message.contains("write {{index}} here"), "{error:?}");
+            let error = read("{{raw(index)}}", context).unwrap_err();
+            assert!(error.message.contains("raw is for JSON"), "{error:?}");
         }
     }
 

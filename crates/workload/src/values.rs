@@ -12,6 +12,7 @@ use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::identity;
 use crate::inserted::Inserted;
+use crate::inserting::Inserting;
 use crate::kept::Kept;
 use crate::lets::Lets;
 use crate::sent::Sent;
@@ -69,7 +70,9 @@ impl Values {
         if let Some((name, _)) = lets.iter().find(|(_, source)| source.needs().inserted && !plan.is_open()) {
             return Err(ValuesError::NoSchedule { name: name.to_string() });
         }
-        let inserting = (0..loads).map(|load| plan.asked_by(load).part_of(inserts)).collect();
+        let inserting = Inserting::new(inserts, plan);
+        inserting.check(&lets, &compositions)?;
+        let inserting = (0..loads).map(|load| inserting.part_of(load)).collect();
         let among = lets.iter().enumerate().map(|(number, (name, source))| {
             if !source.needs().ordinal {
                 return Ok(None);
@@ -108,7 +111,7 @@ impl Values {
         })
     }
 
-    /// Some keys follow what was inserted before: they depend on answers.
+    /// Some keys follow which inserts have ended: they depend on answers. Each worker says so by [`Values::inserts_ended`].
     pub fn follows_inserts(&self) -> bool {
         self.inserted.is_some()
     }
@@ -121,11 +124,6 @@ impl Values {
     /// The same with traces that are told from those of other runs by `seed`.
     pub fn tracing(self, seed: u64) -> Values {
         Values { trace_seed: seed, ..self }
-    }
-
-    /// Draws depend on which inserts have ended: each worker says so by [`Values::inserts_ended`].
-    pub fn follow_inserts(&self) -> bool {
-        self.inserted.is_some()
     }
 
     /// This operation inserts a key, and draws depend on when its arrivals end.
@@ -345,6 +343,11 @@ impl Composer {
     }
 
     /// By named value: all that was drawn of it so far, of requests that had all they need.
+    pub fn sent(&self) -> &[Sent] {
+        &self.sent
+    }
+
+    /// The same at the end.
     pub fn into_sent(self) -> Box<[Sent]> {
         self.sent
     }

@@ -387,3 +387,33 @@ fn journeys_of_a_simulated_world_are_sent_the_same() {
     };
     assert!(timeless(&simulated) == timeless(&written_by_journeys(&plan, &values)));
 }
+
+/// Of five arrivals two are journeys, each with two inserts in its second step: known by the schedule, when the journeys start.
+#[test]
+fn the_inserts_of_journeys_are_expected_when_they_start() {
+    let of_one = journeys(Process::Even, 1);
+    let mut spec = of_one.spec().clone();
+    spec.mix.journeys.each[0].steps[1].repeat = (2, 2);
+    let plan = Plan::new(spec).unwrap();
+    let of = |lets: &Lets, third: &str, inserts: &[u32]| {
+        let texts = ["{{item}}", "{{item}}", "{{item}}", third, "{{item}}"];
+        let all = texts.map(|text| composition(lets, text, Context::Target)).to_vec();
+        Values::new(lets.clone(), all, inserts, &plan, 7)
+    };
+    let lets = lets(1, &[("item", "latest(10, s=5)"), ("new", "ycsb_inserted(10)")]);
+    let values = of(&lets, "{{item}}", &[3]).unwrap();
+    let (all, item) = (written_by_journeys(&plan, &values), values.lets().source(0));
+    let mut newest = 0;
+    for (&index, (_, said)) in all.iter().filter(|(_, (operation, _))| *operation == 0) {
+        // Arrival k of even ones is intended at k ÷ 5,000 s.
+        let drawing = Drawing { key: Key::single(index), ordinal: u64::MAX, inserted: index * 4 / 5 };
+        let key = item.draw(values.seed_of(0), &drawing).unwrap();
+        assert_eq!(said.as_ref().unwrap()[0], key.to_string(), "arrival {index}");
+        newest = newest.max(key);
+    }
+    assert!(newest > 1_900, "{newest}");
+    // All of a journey's requests would insert one key.
+    let error = of(&lets, "{{new}}", &[3]).unwrap_err();
+    assert_eq!(error, ValuesError::OneKeyForMany { name: "new".into() });
+    assert!(of(&lets, "{{new}}", &[1, 2]).is_ok() && of(&lets, "{{new}}", &[]).is_ok());
+}

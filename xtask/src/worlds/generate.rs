@@ -234,6 +234,8 @@ fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {
         until,
         // The simulated server sends nobody on, but what could be asked for then is there.
         redirects: Redirects { max: u8::from(until.is_none()), operations: dice.below(3) as u16 },
+        // No key is drawn, but who is yet to insert one is known.
+        inserts: is_last,
     }
 }
 

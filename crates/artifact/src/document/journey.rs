@@ -1,6 +1,6 @@
 //! What came of journeys.
 
-use super::Distribution;
+use super::{Distribution, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -178,6 +178,29 @@ impl Journey {
         }
     }
 
+    /// Each request of each step has ended once: those of its operation, and of what follows its redirects. `all` are the operations
+    /// of the run; `is_alike` where a journey is measured exactly if its requests are. `Err` says what does not add up.
+    pub(crate) fn check_requests(&self, all: &[Operation], is_alike: bool) -> Result<(), String> {
+        for JourneyStep { plan, requests, .. } in &self.steps {
+            let elsewhere = plan.redirects.iter().flat_map(|redirects| &redirects.operations);
+            // Steps stand behind what may have the same name by chance.
+            let own = std::iter::once(&plan.operation).chain(elsewhere);
+            let own = own.filter_map(|name| all.iter().rfind(|one| one.plan.name == *name));
+            let mut scheduled = Some(0u64);
+            for operation in own {
+                operation.check()?;
+                scheduled = scheduled.zip(operation.arrivals.scheduled).map(|(sum, n)| sum.saturating_add(n));
+            }
+            if let Some(scheduled) = scheduled.filter(|scheduled| is_alike && scheduled != requests) {
+                let name = &plan.operation;
+                return Err(format!(
+                    "journeys made {requests} requests at step {name:?}, and {scheduled} are known"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Everything that began has ended once, and whoever came to a step came from the one before. `Err` says what does not
     /// add up.
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -199,7 +222,13 @@ impl Journey {
                 ));
             }
             let stayed = step.thinking.saturating_add(step.exited);
-            came = passed.saturating_add(skipped).saturating_sub(stayed);
+            let behind = passed.saturating_add(skipped);
+            came = behind.checked_sub(stayed).filter(|_| step.exited <= passed).ok_or_else(|| {
+                let name = &step.plan.operation;
+                format!(
+                    "{behind} journeys passed or skipped step {name:?}, and {stayed} left or stayed behind it"
+                )
+            })?;
             left_early = left_early.saturating_add(step.exited);
         }
         if left_early != exited {

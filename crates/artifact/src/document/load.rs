@@ -21,6 +21,10 @@ pub struct RunPlan {
     /// What is drawn for each request, by name; empty where every request of a kind is the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValuePlan>,
+    /// What follows from answers, and so is another in each run of the same seed; empty where the seed decides all that is sent, and
+    /// when, and of a simulated run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_answers: Vec<ByAnswers>,
     /// How requests name their traces, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<TracePlan>,
@@ -56,6 +60,28 @@ pub struct RunPlan {
     pub pacing: Option<Pacing>,
     /// Measured arrivals at most (`-n`).
     pub requests_max: Option<u64>,
+}
+
+/// What of a run follows from answers. The same seed does not bring it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ByAnswers {
+    /// When each user of a closed load asks next, and how far it comes.
+    ClosedLoad,
+    /// What is tried again, and when.
+    Retries,
+    /// What `[[setup]]` takes from its answers.
+    Setup,
+    /// What later steps of journeys take from the answers to earlier ones, cookies among it.
+    Captures,
+    /// How often steps ask until they have the answer that they wait for.
+    Until,
+    /// Where redirects lead.
+    Redirects,
+    /// Keys that follow the inserts that have ended.
+    AcknowledgedInserts,
+    /// What a script makes of the answers that it is told of.
+    Script,
 }
 
 /// A value that requests are filled in with.

@@ -54,6 +54,24 @@ pub struct Operation {
     pub spilled: u64,
 }
 
+impl Operation {
+    /// Each of its arrivals has ended once, and each that failed did so in one way. `Err` says what does not add up.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let OperationArrivals { scheduled, ok, failed, timed_out, unfinished, unsent, .. } = self.arrivals;
+        let parts = [Some(ok), Some(failed), timed_out, unfinished, unsent];
+        let sum = parts.iter().copied().try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)));
+        let name = &self.plan.name;
+        if let Some((scheduled, ended)) = scheduled.zip(sum).filter(|(scheduled, ended)| scheduled != ended) {
+            return Err(format!("{scheduled} requests of {name:?} are scheduled, {ended} ended"));
+        }
+        let by_kind = self.failures.values().fold(0u64, |sum, n| sum.saturating_add(*n));
+        match self.failures.is_empty() || by_kind == failed {
+            true => Ok(()),
+            false => Err(format!("{failed} requests of {name:?} failed, {by_kind} of them in some way")),
+        }
+    }
+}
+
 /// What an operation speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Protocol {

@@ -5,6 +5,7 @@
 //! | `run.json` | while the run goes on: schema, `status: "running"`, header; at the end the run document |
 //! | `intervals.hlog` | histograms of each interval, as an HdrHistogram log |
 //! | `watch.jsonl` | what a soak saw beside the load (`--watch-pid`, `--watch-path`) |
+//! | `values.json` | while the run goes on: what was drawn for the requests that were sent so far |
 //! | `failures.jsonl` | the first requests to fail in each way (`--keep-failures`) |
 //! | `intervals.jsonl` | the header, then one line for each interval: every count, exact sums and maxima |
 //!
@@ -32,6 +33,7 @@ mod replay;
 mod sample_line;
 mod tracks;
 mod v1;
+mod values;
 mod version;
 mod watch;
 mod writer;
@@ -43,6 +45,7 @@ pub use merge::merge;
 pub use merged_header::MergeError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
+pub use values::{VALUES_FILE, ValuesWriter};
 pub use watch::{WATCH_FILE, WatchWriter};
 pub use writer::{FolderWriter, ReservedFolder, WriterState};
 

@@ -1,6 +1,7 @@
 //! From a run folder back to the run document.
 
 use super::failures::read_failures;
+use super::values::read_values;
 use super::watch::read_watch;
 use super::{FolderError, RecordedRun, read_folder};
 use crate::document::{Part, RunDocument};
@@ -51,7 +52,13 @@ pub fn replay_as(
     let is_whole = from.is_none() && to.is_none();
     let ending = match &run.final_document {
         Some(document) => Ending::of(document),
-        None => Ending::unknown(&run.header, recorded.1),
+        None => {
+            let mut unknown = Ending::unknown(&run.header, recorded.1);
+            if is_whole {
+                unknown.values_sent = read_values(run.dir());
+            }
+            unknown
+        }
     };
     if is_whole {
         tally = leave_out_transient(run.dir(), tally, &ending);

@@ -181,6 +181,7 @@ impl Load1 {
             order: None,
             replay: None,
             values: Vec::new(),
+            by_answers: Vec::new(),
             traces: None,
             shape: self.shape,
             phases: self.phases.clone(),

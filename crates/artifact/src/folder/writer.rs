@@ -1,6 +1,7 @@
 //! Writes a run folder while the run goes on.
 
 use super::line::{HeaderLine, IntervalLine};
+use super::values::remove_values;
 use super::{FolderError, HLOG_FILE, LINES_FILE, RUN_FILE, RunningDocument, hlog};
 use crate::document::{RunDocument, RunStatus, SCHEMA};
 use crate::harmless;
@@ -160,6 +161,7 @@ impl FolderWriter {
         };
         let _ = fs::remove_file(self.dir.join(RESERVE_FILE));
         write_whole(&self.dir, RUN_FILE, &pretty(document)).map_err(failed(RUN_FILE))?;
+        remove_values(&self.dir);
         synced
     }
 

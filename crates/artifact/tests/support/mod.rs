@@ -55,6 +55,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             order: None,
             replay: None,
             values: Vec::new(),
+            by_answers: Vec::new(),
             traces: None,
             shape: None,
             phases: phases.clone(),

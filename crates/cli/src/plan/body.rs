@@ -3,10 +3,10 @@
 use super::source::Wrong;
 use super::tree::{Node, Value};
 use std::ops::Range;
-use unblink_workload::template::{Piece, is_template, pieces};
+use unblink_workload::template::{Piece, is_raw, is_template, pieces};
 
 /// The node as JSON (RFC 8259), names in the order in which they were written. A text that is nothing but
-/// `{{number(x)}}` is a number.
+/// `{{number(x)}}` is a number, and one that is nothing but `{{raw(x)}}` is what x holds.
 pub(super) fn json(node: &Node) -> Result<String, Wrong> {
     Ok(match &node.value {
         Value::Table(entries) => {
@@ -49,7 +49,7 @@ fn literal(text: &str) -> Option<String> {
 fn in_text(node: &Node, text: &str) -> Result<String, Wrong> {
     let all = pieces(text).map_err(|error| Wrong::new(node.at.clone(), error.message))?;
     if let [Piece::Place(inside, _)] = all[..]
-        && inside.starts_with("number(")
+        && (inside.starts_with("number(") || is_raw(inside))
     {
         return Ok(text.to_string());
     }
@@ -217,6 +217,7 @@ mod tests {
                 r#"{"id":"{{user.id}}","n":{{number(item)}}}"#,
             ),
             ("x = { t = \"a\\n{{bytes(3)}}é\" }", "{\"t\":\"a\\n{{bytes(3)}}é\"}"),
+            ("x = { a = \"{{raw(row.list)}}\" }", r#"{"a":{{raw(row.list)}}}"#),
             ("x = { h = 0xff, s = \"5\" }", r#"{"h":255,"s":"5"}"#),
         ] {
             assert_eq!(of(written, json).unwrap(), expected);

@@ -133,7 +133,8 @@ fn one(
         value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
-    let mut so_far = SoFar { known: 0, origins: Vec::new(), has_cookies: cookies, socket: None };
+    let mut so_far =
+        SoFar { known: 0, origins: Vec::new(), has_cookies: cookies, socket: None, may_have_left: false };
     let of_step = |(i, inner)| {
         let place = Place { number: i, is_last: i + 1 == table.inner.len() };
         let mut step =
@@ -176,6 +177,8 @@ struct SoFar {
     has_cookies: bool,
     /// The WebSocket that it has open.
     socket: Option<Opened>,
+    /// Some have left behind a step before, as drawn.
+    may_have_left: bool,
 }
 
 impl SoFar {
@@ -220,6 +223,30 @@ fn bits<'a>(lets: &Lets, names: impl Iterator<Item = &'a String>) -> u64 {
     names.filter_map(|name| lets.kept(name)).fold(0, |bits, number| bits | 1 << number)
 }
 
+/// Why nobody can say how many keys a step inserts for each journey that starts, if nobody can.
+fn uncountable(spec: &StepSpec, may_have_left: bool, over_ws: bool) -> Option<&'static str> {
+    let StepSpec { repeat: (least, most), chance, until, .. } = spec;
+    match () {
+        () if over_ws => Some("only a step with url inserts keys: leave inserts out"),
+        () if until.is_some() => Some(
+            "with until nobody knows how often the step asks, and so how many keys it adds: insert in a step without until",
+        ),
+        () if least < most => Some(
+            "how often this step is repeated is drawn for each journey, so nobody knows how many keys there are: repeat it a fixed \
+             number of times",
+        ),
+        () if *chance < CERTAIN => Some(
+            "whether this step is taken is drawn for each journey, so nobody knows which keys there are: leave chance out, or give \
+             those that insert a journey of their own with its share",
+        ),
+        () if may_have_left => Some(
+            "some journeys leave before this step (exit), as is drawn for each, so nobody knows which keys there are: insert before \
+             them, or give those that insert a journey of their own with its share",
+        ),
+        () => None,
+    }
+}
+
 /// A file of think times can't be used: of the step, or of its whole journey.
 fn think_at_fault(plan: &PlanFile, step: &Table, journey: &Table, why: &str) -> Error {
     let texts = [step, journey].into_iter().flat_map(|table| values_of(&table.given, "think"));
@@ -237,7 +264,7 @@ fn step(
 ) -> Result<Step> {
     let mut planned: PlannedStep = value::read(plan, table, STEPS)?;
     let over_ws = sockets::kind(&planned);
-    let PlannedStep { repeat, chance, exit, redirects, every, within, .. } = planned;
+    let PlannedStep { repeat, chance, exit, redirects, inserts, every, within, .. } = planned;
     let (until, think) = (std::mem::take(&mut planned.until), planned.think.take());
     let at_fault = |field: &str, message: &str| match values_of(&table.given, field).first() {
         Some(text) => plan.error(text, message),
@@ -303,7 +330,12 @@ fn step(
         exit: exit.map_or(0, |Chance(exit)| exit),
         until: asked,
         redirects: Redirects { max: redirects, operations: 0 },
+        inserts,
     };
+    if inserts && let Some(why) = uncountable(&spec, so_far.may_have_left, over_ws.is_some()) {
+        return Err(at_fault("inserts", why));
+    }
+    so_far.may_have_left |= spec.exit > 0;
     if place.number == 0 && most == 1 && think.is_some() {
         let message = "nobody thinks before the first request of a journey: write it to the step after";
         return Err(at_fault("think", message));
@@ -337,7 +369,7 @@ fn step(
         return Err(plan.error(text, message));
     }
     let (name, share) = (Some(name), None);
-    let one = One { name, url, share, inserts: false, json, form, multipart, own, taking };
+    let one = One { name, url, share, inserts, json, form, multipart, own, taking };
     let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
     Ok(Step { request, spec, measured })
 }

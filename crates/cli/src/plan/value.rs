@@ -6,6 +6,7 @@ use super::holds::Holds;
 use super::lists::{LISTS, List};
 use super::variables::{Form, fill};
 use crate::errors::{self, without_secrets};
+use crate::request::template::json_body::UNKNOWN_VARIABLE;
 use crate::secrets;
 use anyhow::Result;
 use clap::{Command, FromArgMatches};
@@ -81,5 +82,5 @@ pub(crate) fn stood_in(text: &Text) -> String {
 
 /// An address that is a variable altogether is still to look like one.
 fn stand_in(text: &Text) -> &'static str {
-    if text.raw.starts_with("${") { UNKNOWN_ADDRESS } else { "variable" }
+    if text.raw.starts_with("${") { UNKNOWN_ADDRESS } else { UNKNOWN_VARIABLE }
 }

@@ -43,7 +43,7 @@ pub(crate) fn render(request: &Request, types: &Types) -> Result<Call> {
     check_stream(&method, &parts.expect)?;
     let metadata = metadata(request);
     // Values stand in the message as they are, and not as JSON would write them.
-    let plain = Parts { body_form: BodyForm::Plain, ..parts.clone() };
+    let plain = Parts { body_form: BodyForm::Message, ..parts.clone() };
     let filled = template::read(&url.target, &metadata, &plain, &request.lets)?;
     let message =
         message::compile(&method.input(), text(&filled)?.as_ref(), |place| match &filled.composition {

@@ -9,6 +9,7 @@ use crate::aside::Aside;
 use crate::errors;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Requests on the command line, where no plan lists them.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -66,13 +67,14 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
         (true, Some(target)) => url::at(target, address),
         (true, None) => bail!("this is a path: give the URL of the target before --request"),
     };
-    let body = match words.next().map(|word| word.strip_prefix('@')) {
+    let file = match words.next().map(|word| word.strip_prefix('@')) {
         None => None,
-        Some(Some(file)) if words.peek().is_none() => Some(files.read(Path::new(file))?),
+        Some(Some(file)) if words.peek().is_none() => Some(Path::new(file)),
         Some(_) => bail!("behind the path, only @FILE with a body is expected: percent-encode spaces as %20"),
     };
+    let body = file.map(|file| files.read(file)).transpose()?;
     let request = Request::new(method, &aside.restored(&address))?;
-    Ok(Request { share, parts: Parts { body, ..request.parts }, ..request })
+    Ok(Request { share, parts: Parts { body, file: file.map(Arc::from), ..request.parts }, ..request })
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ use http::{render_one, unquoted};
 use multipart::Segment;
 use series::Series;
 use share::Share;
+use std::path::Path;
 use std::sync::Arc;
 use steps::SocketStep;
 use template::BodyForm;
@@ -78,6 +79,8 @@ pub(crate) struct Parts {
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
     pub body_form: BodyForm,
+    /// The file that the body is out of.
+    pub file: Option<Arc<Path>>,
     /// Of a body of several parts: pieces, some of which may have templates.
     pub segments: Arc<[Segment]>,
     /// The body is a message, which only a WebSocket takes.
@@ -157,8 +160,19 @@ impl Parts {
         let streams = args.stream.map(StreamArg::condition);
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
-        let is_message = args.message.is_some();
-        Ok(Parts { method, headers, body, is_message, is_command, is_sql, cql, expect, ..Parts::default() })
+        let (is_message, file) = (args.message.is_some(), args.body_file.as_deref().map(Arc::from));
+        Ok(Parts {
+            method,
+            headers,
+            body,
+            file,
+            is_message,
+            is_command,
+            is_sql,
+            cql,
+            expect,
+            ..Parts::default()
+        })
     }
 
     /// What `flags` say for every request that does not say it itself.
@@ -173,7 +187,7 @@ impl Parts {
     /// Gives it a body that says what it is, unless a header does.
     pub(crate) fn set_body(&mut self, text: String, form: BodyForm) {
         let content_type = match form {
-            BodyForm::Plain | BodyForm::Multipart => None,
+            BodyForm::Plain | BodyForm::Multipart | BodyForm::Message => None,
             BodyForm::Json => Some("application/json"),
             BodyForm::Form => Some("application/x-www-form-urlencoded"),
         };
@@ -182,18 +196,6 @@ impl Parts {
             self.headers.push(("Content-Type".to_string(), value.to_string()));
         }
         (self.body, self.body_form) = (Some(text.into_bytes().into()), form);
-    }
-
-    /// Gives it a body of several parts. A header that says something else of it would have another boundary.
-    pub(crate) fn set_segments(&mut self, segments: Vec<Segment>) -> Result<()> {
-        if self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-            bail!("its parts need a Content-Type of their own: leave that header out");
-        }
-        self.headers.push(("Content-Type".to_string(), multipart::content_type()));
-        let whole: Vec<u8> = segments.iter().flat_map(Segment::bytes).copied().collect();
-        (self.body, self.body_form) = (Some(whole.into()), BodyForm::Multipart);
-        self.segments = segments.into();
-        Ok(())
     }
 
     /// Takes from `all` what it does not say itself. A header of its own wins over one for all, and a condition over one about
@@ -207,7 +209,7 @@ impl Parts {
         }
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
-            (self.body, self.body_form) = (all.body.clone(), all.body_form);
+            (self.body, self.body_form, self.file) = (all.body.clone(), all.body_form, all.file.clone());
             (self.is_message, self.is_command, self.is_sql) = (all.is_message, all.is_command, all.is_sql);
             self.cql.is_statement = all.cql.is_statement;
         }

@@ -1,7 +1,9 @@
 //! Templates in the parts of a request: `{{item}}`.
 
+pub(crate) mod json_body;
+
 use super::Parts;
-use super::multipart::Segment;
+use super::multipart::{self, Segment};
 use crate::errors;
 use anyhow::{Result, bail};
 use std::borrow::Cow;
@@ -23,15 +25,31 @@ pub(crate) enum BodyForm {
     Form,
     /// Parts with boundaries between them.
     Multipart,
+    /// The message of a call, which is laid out for the wire: values stand in it as they are.
+    Message,
 }
 
 impl BodyForm {
     fn context(self) -> Context {
         match self {
-            BodyForm::Plain | BodyForm::Multipart => Context::Body,
+            BodyForm::Plain | BodyForm::Multipart | BodyForm::Message => Context::Body,
             BodyForm::Json => Context::Json,
             BodyForm::Form => Context::Target,
         }
+    }
+}
+
+impl Parts {
+    /// Gives it a body of several parts. A header that says something else of it would have another boundary.
+    pub(crate) fn set_segments(&mut self, segments: Vec<Segment>) -> Result<()> {
+        if self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            bail!("its parts need a Content-Type of their own: leave that header out");
+        }
+        self.headers.push(("Content-Type".to_string(), multipart::content_type()));
+        let whole: Vec<u8> = segments.iter().flat_map(Segment::bytes).copied().collect();
+        (self.body, self.body_form) = (Some(whole.into()), BodyForm::Multipart);
+        self.segments = segments.into();
+        Ok(())
     }
 }
 
@@ -86,11 +104,14 @@ pub(crate) fn read<'a>(
                 Ok(all)
             })
             .map(Into::into),
-        Some(text) => holes.read(text, parts.body_form.context(), place).map(|body| body.into_bytes().into()),
+        Some(text) => json_body::context(parts, headers, text, lets)
+            .and_then(|context| holes.read(text, context, place))
+            .map(|body| body.into_bytes().into()),
     };
     let body = body.map_err(|error: TemplateError| {
         let fields = ["body", "body-file", "json", "form", "multipart", "message"];
-        errors::refused(&fields, format!("in its body: {error}"))
+        let file = parts.file.as_ref().map(|file| format!(" ({file:?})")).unwrap_or_default();
+        errors::refused(&fields, format!("in its body{file}: {error}"))
     })?;
     let composition = Some(Composition::new(holes.into_holes()));
     Ok(Filled { target: target.into(), headers: filled.into(), body, composition })

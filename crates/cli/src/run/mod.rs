@@ -2,6 +2,7 @@
 
 pub(crate) mod abort;
 mod asking;
+mod by_answers;
 mod by_default;
 mod codes;
 mod conditions;
@@ -36,7 +37,7 @@ use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer};
-use crate::values_sent::Laws;
+use crate::values_sent::SoFar;
 use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
 pub(crate) use by_default::by_default;
@@ -201,7 +202,7 @@ pub(crate) fn execute_watched(
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
     let (plan, script) = (job.plan().clone(), job.script().cloned());
-    let laws = job.values().map(Laws::of);
+    let mut so_far = job.values().map(|values| SoFar::new(values, folder));
     let steal = StealMeter::now();
     let failed_each = showing.as_ref().map_or(0, failures::Showing::each);
     let mut running = job.start(Starting { failed_each, at })?;
@@ -253,6 +254,9 @@ pub(crate) fn execute_watched(
         if observed.is_guarded() && watching.has_followers() {
             controls.abort();
         }
+        if let Some(so_far) = &mut so_far {
+            so_far.note(&running.sent_so_far());
+        }
     }
     let (tally, ended) = observed.finish();
     output::clear_live();
@@ -290,7 +294,7 @@ pub(crate) fn execute_watched(
         && plan.journeys().is_none()
         && summary.stopped_at.is_some_and(|at| at >= plan.load_length());
     let is_complete = (ended == Some(End::Enough) || is_stopped || is_over) && !was_given_up;
-    let values_sent = laws.map_or_else(Vec::new, |laws| laws.beside(&summary.sent));
+    let values_sent = so_far.map_or_else(Vec::new, |so_far| so_far.end(&summary.sent));
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {

@@ -9,7 +9,9 @@ use super::setup;
 use super::share as of_share;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
-use super::{codes, cql, cross_check, events, failures, grpc, objectives, postgres, redis, watch};
+use super::{
+    by_answers, codes, cql, cross_check, events, failures, grpc, objectives, postgres, redis, watch,
+};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -125,6 +127,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     }
     header.plan.traces = traces(args, &job, trace_seed)?;
     header.plan.values.extend(script.as_deref().map(script::describe));
+    header.plan.by_answers = by_answers::of(args, &job, script.as_deref());
     header.watch = watch::plan(args)?;
     let metric_rules = args.metric_rules().into_iter().map(|(_, rule)| rule.to_string());
     header.objectives.abort_on.extend(metric_rules);

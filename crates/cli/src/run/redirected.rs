@@ -88,6 +88,7 @@ fn to(
     if as_get {
         parts.method = Some("GET".to_string());
         (parts.body, parts.body_form, parts.segments) = (None, BodyForm::Plain, Default::default());
+        parts.file = None;
     }
     parts.taking.known |= 1 << redirects.kept;
     parts.taking.redirects = Some(redirects);

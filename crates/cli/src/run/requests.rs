@@ -24,7 +24,7 @@ use unblink_core::origins::{ORIGINS_MAX, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expects};
-use unblink_workload::{Composition, Lets, Values};
+use unblink_workload::{Composition, Lets, Values, ValuesError};
 
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
@@ -204,6 +204,8 @@ impl Gathering {
             let mut request = step.request.clone();
             request.parts.fill(&self.of_all);
             self.add_whole(request.clone())?;
+            // What follows a redirect is no insert of its own.
+            request.inserts = false;
             steps.push((journey, is_sent && step.spec.redirects.max > 0, request));
         }
         let Some(found) = &mut self.found else { return Ok(()) };
@@ -380,7 +382,11 @@ impl Requests {
             return Ok(None);
         }
         let values = Values::new((*self.lets).clone(), compositions, &self.inserts, plan, seed);
-        values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
+        let fields: &[&str] = match &values {
+            Err(ValuesError::OneKeyForMany { .. }) => &["inserts", "repeat"],
+            _ => &["order"],
+        };
+        values.map(Some).map_err(|error| refused(fields, error.to_string()))
     }
 
     /// Some answers come event by event.

@@ -69,7 +69,9 @@ fn parse(
                     bail!("{}: this target has a body already", place())
                 }
                 Some(file) => {
-                    target.parts.body = Some(files.read(&folder.join(file.trim())).with_context(place)?);
+                    let file = folder.join(file.trim());
+                    target.parts.body = Some(files.read(&file).with_context(place)?);
+                    target.parts.file = Some(file.into());
                 }
                 None => target.parts.headers.push(header(line).with_context(place)?),
             },

@@ -76,6 +76,17 @@ impl Place {
         command
     }
 
+    /// The binary with all that it says on a terminal, as `script` of util-linux makes one; it comes out as standard output.
+    pub(crate) fn on_terminal(&self, args: &[&str]) -> Command {
+        let words = [&[env!("CARGO_BIN_EXE_unblink")], args].concat();
+        let quoted: Vec<String> =
+            words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        let mut command = Command::new("script");
+        command.args(["-qec", &quoted.join(" "), "/dev/null"]);
+        self.settle(&mut command);
+        command
+    }
+
     fn settle(&self, command: &mut Command) {
         command.current_dir(self.path()).env("HOME", self.path()).env("XDG_CONFIG_HOME", self.path());
         // Its own, whoever runs the tests.

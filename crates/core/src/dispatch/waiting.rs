@@ -78,7 +78,8 @@ impl<L: Load> Dispatch<L> {
         ages.add_like(&sample, left);
     }
 
-    /// Up to this time every arrival has ended that asks for an operation of which `concerns` is true. A bounded look, so it may be
+    /// Up to this time every arrival has ended that asks for an operation of which `concerns` is true, and every journey has made
+    /// its inserts that was to start before. A bounded look, so it may be
     /// earlier than need be: of what waits the oldest stands for all, and of what is under way only the oldest are looked at.
     pub fn ended_until(&self, now: Instant, concerns: impl Fn(u32) -> bool) -> Instant {
         // What follows an answer is intended after it. While none is awaited, nothing is intended before what is due next.
@@ -106,7 +107,10 @@ impl<L: Load> Dispatch<L> {
             }
             last
         });
-        let all = waiting.chain(again.map(|flight| flight.arrival.intended)).chain(under_way);
+        // A journey's inserts count for when it was to start.
+        let journeys = self.load.iter().filter_map(|load| load.inserting_from());
+        let again = again.map(|flight| flight.arrival.intended);
+        let all = waiting.chain(again).chain(under_way).chain(journeys);
         all.fold(next, Instant::min)
     }
 

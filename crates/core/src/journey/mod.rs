@@ -5,6 +5,7 @@
 
 mod error;
 mod foreseen;
+mod inserts;
 mod legs;
 mod own;
 mod think;
@@ -82,6 +83,8 @@ pub struct StepSpec {
     pub until: Option<Until>,
     /// Where an answer may send it on.
     pub redirects: Redirects,
+    /// Each of its requests inserts a key.
+    pub inserts: bool,
 }
 
 /// Redirects that are followed: each is one more request, intended when the answer before it has come.
@@ -119,6 +122,7 @@ impl StepSpec {
         exit: 0,
         until: None,
         redirects: Redirects { max: 0, operations: 0 },
+        inserts: false,
     };
 }
 

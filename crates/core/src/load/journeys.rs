@@ -1,5 +1,6 @@
 //! Journeys under way: arrivals by schedule, and the steps that follow the answers to them.
 
+mod inserting;
 mod slots;
 
 use super::{Load, Open};
@@ -9,6 +10,7 @@ use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
 use crate::time::Instant;
+use inserting::Inserting;
 use slots::{Slot, Slots};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,6 +27,7 @@ pub struct Travelling {
     paths: Arc<Paths>,
     origins: Origins,
     slots: Slots,
+    inserting: Inserting,
     /// When the next request of a slot's journey is due.
     thinking: BinaryHeap<Reverse<(Instant, NonZeroU16)>>,
     /// Requests that follow others and are due, by line and in order of time.
@@ -43,6 +46,7 @@ impl Travelling {
         Travelling {
             open,
             slots: Slots::new(max),
+            inserting: Inserting::new(max),
             thinking: BinaryHeap::with_capacity(max),
             ready: (0..lines * origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
             left: Vec::with_capacity(if own || origins.has_sockets() { max } else { 0 }),
@@ -76,6 +80,7 @@ impl Travelling {
 
     /// A journey has ended. Its slot is free at once, or as soon as its connections are closed.
     fn leave(&mut self, number: NonZeroU16, journey: usize, now: Instant) {
+        self.inserting.remove(number);
         if self.paths.has_own_connection(journey) || self.origins.has_sockets() {
             self.left.push(number);
         } else {
@@ -110,6 +115,9 @@ impl Travelling {
     fn begin(&mut self, start: &Arrival) {
         let Some(number) = self.slots.take() else { return };
         let first = start.journey().and_then(|journey| self.paths.step(journey, 0));
+        if start.journey().is_some_and(|journey| self.paths.last_insert(journey).is_some()) {
+            self.inserting.add(number, start.intended);
+        }
         let repeats = first.map_or(1, |step| self.paths.repeats(&step, 0, start.key));
         *self.slots.get_mut(number) = Slot {
             intended: start.intended,
@@ -131,7 +139,7 @@ impl Travelling {
         now: Instant,
         rec: &mut Recorder,
     ) {
-        let Travelling { paths, slots, .. } = &mut *self;
+        let Travelling { paths, slots, inserting, .. } = &mut *self;
         let slot = slots.get_mut(number);
         let key = Key { step: arrival.key.step + 1, ..arrival.key };
         slot.redirects = 0;
@@ -160,6 +168,9 @@ impl Travelling {
                 return self.leave(number, journey, now);
             };
             (slot.step, slot.left, slot.is_fresh) = (at as u16, paths.repeats(&step, at, key) - 1, true);
+            if paths.last_insert(journey).is_some_and(|last| last < at) {
+                inserting.remove(number);
+            }
         }
         let Some(step) = paths.step(journey, at) else { return };
         let due = now + paths.think(&step, key);
@@ -388,6 +399,10 @@ impl Load for Travelling {
         self.at(arrival, journey, rec);
         self.slots.get_mut(number).redirects += 1;
         self.ask_for(operation, number, arrival, now);
+    }
+
+    fn inserting_from(&self) -> Option<Instant> {
+        self.inserting.first()
     }
 
     fn stop(&mut self, at: Instant) {

@@ -65,6 +65,10 @@ pub trait Load {
     fn began(&self, arrival: &Arrival) -> Instant {
         arrival.intended
     }
+    /// When the first journey under way was to start that is yet to insert a key.
+    fn inserting_from(&self) -> Option<Instant> {
+        None
+    }
     /// The arrival's answer may send it on once more.
     fn may_follow(&self, _arrival: &Arrival) -> bool {
         false

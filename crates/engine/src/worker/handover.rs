@@ -21,6 +21,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.heed_stop();
         self.with_recorder(|dispatch, _, recorder| dispatch.count_due_before(until, now, recorder));
         let full = self.prepare(now, until, empty, false);
+        if let Some(composer) = &self.composer {
+            self.channels.sent.note(self.number, composer.sent());
+        }
         let _ = self.channels.full.try_send(full);
         let took = self.pacer.watch().clock().now().since(began);
         if let Some(recorder) = &mut self.recorder {

@@ -2,7 +2,7 @@
 
 use super::{Block, Paint, Section, Span, Table, left, plain, right};
 use crate::format;
-use unblink_artifact::document::{RunDocument, SizeFigures, ValuePlan, ValueSent};
+use unblink_artifact::document::{ByAnswers, RunDocument, SizeFigures, ValuePlan, ValueSent};
 
 /// The laws, each with how often it was drawn from, and the figures of those that can be held against what was sent.
 pub(crate) fn section(doc: &RunDocument) -> Option<Section> {
@@ -21,6 +21,30 @@ pub(crate) fn section(doc: &RunDocument) -> Option<Section> {
         note: "drawn for each request".into(),
         blocks: doc.plan.values.iter().map(line).chain(table).collect(),
     })
+}
+
+/// What another run of the same seed may bring otherwise.
+pub(crate) fn by_answers(doc: &RunDocument) -> Option<Section> {
+    let line = |what: &ByAnswers| Block::Line(Paint::Plain, said(*what).to_string());
+    (!doc.plan.by_answers.is_empty()).then(|| Section {
+        class: "by-answers",
+        name: "By answers",
+        note: "not by the seed: another run of it may bring something else".into(),
+        blocks: doc.plan.by_answers.iter().map(line).collect(),
+    })
+}
+
+fn said(what: ByAnswers) -> &'static str {
+    match what {
+        ByAnswers::ClosedLoad => "closed load: when each user asks next, and how far it comes",
+        ByAnswers::Retries => "retries: what is tried again, and when",
+        ByAnswers::Setup => "setup: what is taken from its answers",
+        ByAnswers::Captures => "captures: what steps of journeys take from answers",
+        ByAnswers::Until => "until: how often a step asks until it has its answer",
+        ByAnswers::Redirects => "redirects: where they lead",
+        ByAnswers::AcknowledgedInserts => "inserts=acknowledged: which keys are there",
+        ByAnswers::Script => "script: what it makes of the answers that it is told of",
+    }
 }
 
 /// The figures of one value.
@@ -47,6 +71,25 @@ mod tests {
     use super::*;
     use crate::fixture;
     use unblink_artifact::document::{PopularitySent, SizeSent};
+
+    #[test]
+    fn what_answers_decide_is_named() {
+        let mut doc = fixture::stall();
+        assert!(by_answers(&doc).is_none());
+        doc.plan.by_answers = vec![ByAnswers::Retries, ByAnswers::Until];
+        let section = by_answers(&doc).expect("a section");
+        let lines: Vec<_> = section.blocks.iter().map(|block| format!("{block:?}")).collect();
+        assert!(
+            lines.len() == 2 && lines[0].contains("retries: ") && lines[1].contains("until: "),
+            "{lines:?}"
+        );
+        for page in [
+            crate::terminal::render(&doc, &crate::terminal::Style { width: 80, color: false }),
+            crate::html::render(&doc),
+        ] {
+            assert!(page.contains("By answers") && page.contains("retries: what is tried again"), "{page}");
+        }
+    }
 
     #[test]
     fn what_was_sent_stands_beside_its_law() {

@@ -27,6 +27,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, apart::all(doc, Room::Page), level);
     write(out, replayed::section(doc, Room::Page), level);
     write(out, values::section(doc), level);
+    write(out, values::by_answers(doc), level);
     write(out, setup::section(doc), level);
     write(out, agents::section(doc, Room::Page), level);
     write(out, run::statuses(doc, Room::Page), level);
