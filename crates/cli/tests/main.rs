@@ -25,6 +25,7 @@ mod cql;
 mod cross_check;
 mod demo;
 mod earlier;
+mod examples;
 mod experiments_of_journeys;
 mod explain;
 mod failures;
