@@ -95,7 +95,9 @@ impl<'a> Source<'a> {
                 "--script and templates exclude each other: let the script write what differs"
             );
         }
-        Ok(Source { args, name, text, request })
+        let source = Source { args, name, text, request };
+        let wrong = Script::check(&source.name, &source.text).err();
+        wrong.map_or(Ok(source), |error| Err(refused(&["script"], format!("--script: {error}"))))
     }
 
     /// How the report calls its requests.

@@ -16,6 +16,7 @@ mod agents;
 mod agents_together;
 mod answers;
 mod arrivals;
+mod bad_workloads;
 mod bodies;
 mod canaries;
 mod captures;
