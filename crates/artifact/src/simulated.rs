@@ -12,6 +12,9 @@ pub struct SimulatedWorld {
     /// Service times of single requests, by name, in the words of `--service`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, String>,
+    /// What the answers to single steps of journeys say, by name, in the words of `--answer`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<String, String>,
     /// The network, in the words of `--network`; empty: it takes no time.
     pub network: String,
     /// The load generator's machine, in the words of `--generator`; empty: it is never late.

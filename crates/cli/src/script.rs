@@ -9,8 +9,9 @@ use crate::request::Request;
 use crate::request::version::HttpArg;
 use crate::secrets::MASK;
 use crate::{exit, output};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use unblink_analysis::quantile::Survival;
@@ -49,7 +50,6 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<Source<'_>>> {
         }
         return Ok(None);
     };
-    let name = path.display().to_string();
     let [request] = args.requests.as_slice() else {
         refuse!(
             ["script"],
@@ -80,16 +80,26 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<Source<'_>>> {
             "--script makes requests that nobody else knows: leave --stream and --keep-failures out, and look at answers in its response()"
         );
     }
-    let text = std::fs::read(path)
-        .map_err(|error| refused(&["script"], format!("can't read the script {name:?}: {error}")))?;
-    let request = request.below(&args.target.request)?;
-    if request.is_filled_in()? {
-        refuse!(["script"], "--script and templates exclude each other: let the script write what differs");
-    }
-    Ok(Some(Source { args: of, name, text, request }))
+    Source::read(of, path, request.below(&args.target.request)?).map(Some)
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// The script in the file `path`, which may change `request`.
+    pub(crate) fn read(args: &'a ScriptArgs, path: &Path, request: Request) -> Result<Source<'a>> {
+        let name = path.display().to_string();
+        let text = std::fs::read(path)
+            .map_err(|error| refused(&["script"], format!("can't read the script {name:?}: {error}")))?;
+        if request.is_filled_in()? {
+            refuse!(
+                ["script"],
+                "--script and templates exclude each other: let the script write what differs"
+            );
+        }
+        let source = Source { args, name, text, request };
+        let wrong = Script::check(&source.name, &source.text).err();
+        wrong.map_or(Ok(source), |error| Err(refused(&["script"], format!("--script: {error}"))))
+    }
+
     /// How the report calls its requests.
     pub(crate) fn called(&self) -> String {
         let file = self.args.script.as_deref().and_then(|path| path.file_name());
@@ -108,13 +118,36 @@ impl Source<'_> {
         terms: &Terms,
         load: &LoadArgs,
     ) -> Result<Arc<Script>> {
+        let addresses: Vec<String> = target.addresses.iter().map(Address::to_string).collect();
+        let script = self.begin(&addresses, workers, Arc::new(System(guard.clone())), load)?;
+        for address in (0..workers).filter_map(|worker| script.address(worker as usize)) {
+            check_address(address, guard, terms)
+                .map_err(|why| self.wrong(script.args(), format!("{}: {why}", self.name)))?;
+        }
+        Ok(Arc::new(script))
+    }
+
+    fn wrong(&self, args: &[String], why: String) -> Error {
+        refused(&["script"], format!("--script: {}", without(args, why)))
+    }
+
+    /// The same wherever its requests go: nobody has asked whether they may.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn begin(
+        &self,
+        addresses: &[String],
+        workers: u32,
+        net: Arc<dyn Net>,
+        load: &LoadArgs,
+    ) -> Result<Script> {
         let args: Vec<String> = self.args.script_arg.iter().chain(&self.args.script_args).cloned().collect();
-        let wrong = |why: String| refused(&["script"], format!("--script: {}", without(&args, why)));
+        let wrong = |why: String| self.wrong(&args, why);
         let pulse = Arc::new(Pulse::new(workers));
         watch(&pulse, &self.name);
         let headers = self.request.all_headers();
         let url = &self.request.url;
-        let addresses: Vec<String> = target.addresses.iter().map(Address::to_string).collect();
         let has_port = has_port(&self.request.url_text);
         let port = url.origin.port.to_string();
         let script = Script::open(&Opening {
@@ -133,8 +166,8 @@ impl Source<'_> {
             is_closed: load.closed.is_some(),
             workers,
             seed: load.seed,
-            addresses: &addresses,
-            net: Arc::new(System(guard.clone())),
+            addresses,
+            net,
             pulse,
         });
         let script = script.map_err(|error| wrong(error.to_string()))?;
@@ -148,10 +181,7 @@ impl Source<'_> {
             let what = if script.is_fixed() { "its request" } else { "what request() returns" };
             Whole::all(first).map_err(|why| wrong(format!("{}: {what} can't be sent: {why}", self.name)))?;
         }
-        for address in (0..workers).filter_map(|worker| script.address(worker as usize)) {
-            check_address(address, guard, terms).map_err(|why| wrong(format!("{}: {why}", self.name)))?;
-        }
-        Ok(Arc::new(script))
+        Ok(script)
     }
 }
 
@@ -282,19 +312,23 @@ fn watch(pulse: &Arc<Pulse>, name: &str) {
     });
 }
 
+/// The port of a service that a script looks for.
+pub(crate) fn port(service: &str) -> Result<u16, String> {
+    match service {
+        "http" => Ok(80),
+        "https" => Ok(443),
+        number => number
+            .parse()
+            .map_err(|_| format!("wrk.lookup: {number:?} is no port: give a number, http or https")),
+    }
+}
+
 /// The network of this machine, as far as load may go.
 struct System(Arc<Guard>);
 
 impl Net for System {
     fn lookup(&self, host: &str, service: &str) -> Result<Vec<String>, String> {
-        let port = match service {
-            "http" => 80,
-            "https" => 443,
-            number => number
-                .parse()
-                .map_err(|_| format!("wrk.lookup: {number:?} is no port: give a number, http or https"))?,
-        };
-        let found = (host, port).to_socket_addrs();
+        let found = (host, port(service)?).to_socket_addrs();
         let found = found.map_err(|error| format!("wrk.lookup: can't resolve {host:?}: {error}"))?;
         let mut addresses: Vec<String> = Vec::new();
         for address in found.map(|address| address.to_string()) {

@@ -312,7 +312,7 @@ fn what_can_not_be_drawn_is_said_before_the_run() {
         (&["--let", "a=uniform(9)", "--let", "a=uniform(8)"], &["twice"]),
         (
             &["--let", "a=uniform(b)", "--let", "b=zipf(a)"],
-            &["in a circle: a is drawn from b is drawn from a"],
+            &["in a circle: a is drawn from b, which is drawn from a"],
         ),
         (&["--let", "a=uniform(b)", "--let", "b=zipf(9)"], &["`b` is another value"]),
     ] {

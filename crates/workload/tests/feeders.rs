@@ -141,7 +141,7 @@ fn faulty_files_say_where_and_why() {
         ("csv(f)", b"\n\n", "f: is empty"),
         ("csv(f)", b"a,b\n", "f: has a line with the names of columns, and no rows"),
         ("csv(f)", b"a,b,a\n1,2,3\n", "f:1: columns 1 and 3 are both called `a`"),
-        ("csv(f)", b"a,b\n1,2\n3\n", "f:3: this row has 1 fields, the first line has 2"),
+        ("csv(f)", b"a,b\n1,2\n3\n", "f:3: this row has 1 field, the first line has 2"),
         ("csv(f)", b"a,b\n\"x\ny\",2\n3,4,5\n", "f:4: this row has 3 fields, the first line has 2"),
         ("csv(f)", b"a,b\n1,2\n3,\xff\n", "f:3: column `b`: this is not UTF-8"),
         ("csv(f)", b"a,\xff\n1,2\n", "f:1: this is not UTF-8"),

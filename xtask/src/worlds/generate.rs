@@ -72,6 +72,7 @@ pub(super) fn case(seed: u64) -> Case {
     let world = WorldSpec {
         server: server(&mut dice),
         others,
+        content: Default::default(),
         network,
         generator: generator(&mut dice),
         room: room(seed),

@@ -6,8 +6,9 @@ use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
 use super::metric_rule::{self, StopRule};
 use super::objectives::SloArgs;
+use super::script::ScriptArgs;
 use super::steady::PrecisionArgs;
-use crate::errors::refused_value;
+use crate::errors::{refused, refused_value};
 use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::share::OrderArg;
@@ -23,6 +24,7 @@ EXAMPLES
   unblink sim -R 1000 -d 60s --scenario stall
   unblink sim plan.toml --scenario stall --slo 'p99 < 200ms'
   unblink sim plan.toml --server 'slots=8 service=2ms' --service 'checkout=exp(20ms)'
+  unblink sim shop.toml --scenario stall --answer 'buy: paid=holds(3)' --answer 'buy: login=redirects(1)'
   unblink sim -R 1000 -d 60s --scenario stall --client wrk
   unblink sim -R 450 -d 30s --server 'slots=1 service=1ms pause=200ms/500'
   unblink sim -R 500 -d 1h --arrivals poisson --server 'slots=1 service=exp(1ms)'
@@ -50,6 +52,11 @@ SERVER
   crowd=2x@200         twice as slow while it holds more than 200 requests; 2x@200~5s: until it was empty for 5 s
   error=1/N reset=1/N refuse=1/N     one request in N, at random, is answered 500, reset, or refused
   down=5s@20s accept-stall=1s@30s    resets and refuses everything; new connections wait for the kernel's next try
+
+ANSWERS to a step of a journey
+  --answer NAME=holds(3)         the third answer is what its `until` waits for; without it, the first
+  --answer NAME=holds(exp(5s))   an answer that leaves the server so long after the step was to start; times as for service
+  --answer NAME=redirects(1)     each of its requests is redirected once (302); without it, none
 
 CLIENTS
   ideal                the dispatcher of `unblink run` (default)
@@ -80,8 +87,8 @@ EXIT STATUS
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
     /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests and journeys,
-    /// names, methods, addresses, shares and values count, and each origin is a server of its own; what only a real target
-    /// takes is ignored
+    /// names, methods, addresses, shares and values count, its script is run, and each origin is a server of its own; what only a
+    /// real target takes is ignored
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
 
@@ -103,6 +110,13 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub services: ServiceArgs,
+
+    #[command(flatten)]
+    pub script: ScriptArgs,
+
+    /// What the script of a plan may change
+    #[arg(skip)]
+    pub scripted: Option<Request>,
 
     /// Which request of the plan comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
@@ -158,12 +172,36 @@ impl SimArgs {
     }
 }
 
-/// Service times of single requests.
+/// What is said of single requests.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServiceArgs {
     /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
     #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
     pub service: Vec<String>,
+
+    /// What the answers to one step of a journey say, by its name: holds(3), holds(exp(5s)) or redirects(1); may be given several
+    /// times
+    #[arg(long, value_name = "NAME=WHAT", help_heading = "World")]
+    pub answer: Vec<String>,
+}
+
+impl ServiceArgs {
+    /// A flag that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [("service", &self.service), ("answer", &self.answer)];
+        all.into_iter().find(|(_, values)| !values.is_empty()).map(|(flag, _)| flag)
+    }
+
+    /// Refuses what is about a simulated server, where there is none.
+    pub(crate) fn refuse_without_server(&self) -> Result<()> {
+        match self.given() {
+            None => Ok(()),
+            Some(flag) => Err(refused(
+                &[flag],
+                format!("--{flag} is about a simulated server: add --server in words, or leave it out"),
+            )),
+        }
+    }
 }
 
 /// Server, network and generator.

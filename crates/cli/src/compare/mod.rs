@@ -77,9 +77,7 @@ fn places(args: &CompareArgs) -> Result<Places> {
             "--candidate-server is held against a simulated baseline: add --server in words, or give two URLs"
         );
     }
-    if !args.services.service.is_empty() {
-        refuse!(["service"], "--service is about a simulated server: add --server in words, or leave it out");
-    }
+    args.services.refuse_without_server()?;
     if let Some([base, candidate]) = &args.planned {
         let candidate = if args.a_a { base } else { candidate };
         let addresses = |side: &[Request], journeys: &[Journey]| {

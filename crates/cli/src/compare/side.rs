@@ -133,7 +133,7 @@ fn listed(args: &CompareArgs) -> Result<Asked> {
         journeys: &args.journeys[0],
         under_way_max: args.under_way.journeys_max,
         order: args.target.order,
-        service: &args.services.service,
+        services: &args.services,
     })
 }
 

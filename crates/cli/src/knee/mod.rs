@@ -69,8 +69,8 @@ fn found(
         true => !args.urls.is_empty() || !args.lines.lines.is_empty() || args.lines.workload.is_given(),
         false => !args.requests.is_empty() || !args.journeys.is_empty(),
     };
-    if !is_simulated(args) && !args.services.service.is_empty() {
-        refuse!(["service"], "--service is about a simulated server: add --server in words, or leave it out");
+    if !is_simulated(args) {
+        args.services.refuse_without_server()?;
     }
     if args.simulate && !is_simulated(args) {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");

@@ -35,7 +35,7 @@ impl Runner {
             journeys: &args.journeys,
             under_way_max: args.under_way.journeys_max,
             order: args.target.order,
-            service: &args.services.service,
+            services: &args.services,
         })?;
         let of = judged(args, &asked)?;
         let described = Described::new(&args.world)?;
@@ -57,6 +57,7 @@ impl Runner {
         };
         let mut world = WorldSpec { seed: args.seed, ..described.world };
         world.server.service_of.clone_from(&asked.services);
+        world.content.clone_from(&asked.content);
         let inner = SimulatedRunner::new(world, setup);
         // What can't be asked for is known before the first trial.
         inner.check(super::start(args)?, args.settle, args.measure).map_err(|error| match error {

@@ -39,6 +39,8 @@ pub(super) struct Overlay<'a> {
     journeys: [Vec<Journey>; 2],
     /// Of the target, and of the candidate that a comparison holds against it.
     setup: [Vec<SetupRequest>; 2],
+    /// What the script of a simulation may change.
+    scripted: Option<Request>,
 }
 
 /// What a plan requests.
@@ -153,7 +155,10 @@ impl<'a> Overlay<'a> {
             let steps = journeys[0].iter_mut().flat_map(|journey| &mut journey.steps);
             steps.for_each(|step| step.request.parts.fill(&of_all));
         }
-        Ok(Overlay { plan, user, command, heeded, requests, lets: lets.clone(), loads, journeys, setup })
+        let has_script = command == For::Sim && (user.has("script") || plan.value("script").is_some());
+        let scripted = if has_script { requests::scripted(plan, &lets)? } else { None };
+        let lets = lets.clone();
+        Ok(Overlay { plan, user, command, heeded, requests, lets, loads, journeys, setup, scripted })
     }
 
     /// The values that requests draw.
@@ -197,6 +202,7 @@ impl<'a> Overlay<'a> {
             Of::Sim(args) => {
                 args.load.loads.clone_from(&self.loads);
                 args.journeys.clone_from(&self.journeys[0]);
+                args.scripted.clone_from(&self.scripted);
             }
             Of::Knee(args) => {
                 args.journeys.clone_from(&self.journeys[0]);

@@ -71,6 +71,17 @@ pub(super) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request
     Ok(requests)
 }
 
+/// What a script may change that makes the requests of a simulation; nothing where the plan has no target.
+pub(super) fn scripted(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Option<Request>> {
+    if has_lists(plan) {
+        return Ok(None);
+    }
+    let mut requests = at_target(plan, target_of(plan, &[], true)?, None, lets)?;
+    let of_all = of_all(plan)?;
+    requests.iter_mut().for_each(|request| request.parts.fill(&of_all));
+    Ok(requests.pop())
+}
+
 /// What all requests have in common. The command line of a simulation knows nothing of it.
 pub(super) fn of_all(plan: &PlanFile) -> Result<Parts> {
     let command = RequestArgs::augment_args(Command::new("")).no_binary_name(true);

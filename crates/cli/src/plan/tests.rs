@@ -39,6 +39,7 @@ fn sample(field: &Field) -> String {
         "retry-on" => "500",
         "retry-budget" => "20%",
         "service" => "cart=1ms",
+        "answer" => "buy: paid=holds(3)",
         "tag" => "branch=main",
         "watch-pid" => "1",
         "cross-check-latency" => "a_seconds",

@@ -16,7 +16,7 @@ pub(crate) fn explained(failing: &str, all: &[(&str, &str)]) -> Option<String> {
     if way.last() == Some(&failing) {
         return Some(format!(
             "this goes in a circle: {}. A value is drawn from what stands in its own line, and from no other value",
-            way.join(" is drawn from ")
+            way.join(", which is drawn from ").replacen(", which is", " is", 1)
         ));
     }
     Some(format!(
@@ -44,7 +44,8 @@ mod tests {
             [("a", "uniform(b)"), ("b", "zipf(c)"), ("c", "{{a}}"), ("d", "uniform(d)"), ("e", "uniform(a)")];
         let said = |name| explained(name, &all).unwrap_or_default();
         assert!(
-            said("a").contains("in a circle: a is drawn from b is drawn from c is drawn from a."),
+            said("a")
+                .contains("in a circle: a is drawn from b, which is drawn from c, which is drawn from a."),
             "{}",
             said("a")
         );

@@ -5,7 +5,7 @@ use super::conditions::Conditions;
 use super::{redirected, sockets, target_file};
 use crate::args::run::RunArgs;
 use crate::errors::refused;
-use crate::journey::Journey;
+use crate::journey::{Journey, Step};
 use crate::replay;
 use crate::request::grpc::types::Types;
 use crate::request::grpc::{self, Call};
@@ -196,9 +196,9 @@ impl Gathering {
 }
 
 impl Gathering {
-    /// Takes the steps of all journeys and, where they are sent, behind them what follows their redirects to any origin of the
-    /// plan.
-    fn add_journeys(&mut self, journeys: &[Journey], is_sent: bool) -> Result<()> {
+    /// Takes the steps of all journeys and, of those of which `is_followed` says so, behind them what follows their redirects to any
+    /// origin of the plan.
+    fn add_journeys(&mut self, journeys: &[Journey], is_followed: &dyn Fn(&Step) -> bool) -> Result<()> {
         let mut steps = Vec::new();
         for (journey, step) in journeys.iter().flat_map(|one| one.steps.iter().map(move |step| (one, step))) {
             let mut request = step.request.clone();
@@ -206,7 +206,7 @@ impl Gathering {
             self.add_whole(request.clone())?;
             // What follows a redirect is no insert of its own.
             request.inserts = false;
-            steps.push((journey, is_sent && step.spec.redirects.max > 0, request));
+            steps.push((journey, step.spec.redirects.max > 0 && is_followed(step), request));
         }
         let Some(found) = &mut self.found else { return Ok(()) };
         // Where a WebSocket is, nothing is redirected to.
@@ -277,7 +277,7 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
             },
         }
         let plain = gathering.count();
-        gathering.add_journeys(&args.journeys, true)?;
+        gathering.add_journeys(&args.journeys, &|_| true)?;
         Ok(plain)
     })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
@@ -290,13 +290,18 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
     Ok(found)
 }
 
-/// `requests` and the steps of `journeys` alone, of which nothing is sent, with what `of_all` says for each that does not say it itself;
-/// `None` where there are none.
-pub(crate) fn listed(of_all: Parts, requests: &[Request], journeys: &[Journey]) -> Result<Option<Requests>> {
+/// `requests` and the steps of `journeys`, of which nothing is sent, with what `of_all` says for each that does not say it itself; `None`
+/// where there are none. What follows redirects is there for the steps of which `is_followed` says so.
+pub(crate) fn listed(
+    of_all: Parts,
+    requests: &[Request],
+    journeys: &[Journey],
+    is_followed: &dyn Fn(&Step) -> bool,
+) -> Result<Option<Requests>> {
     let found = gathered(of_all, (Version::One, Vec::new()), |gathering| {
         requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
         let plain = gathering.count();
-        gathering.add_journeys(journeys, false)?;
+        gathering.add_journeys(journeys, is_followed)?;
         Ok(plain)
     })?;
     let alone = requests.iter().map(|request| request.share);

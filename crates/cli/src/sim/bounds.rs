@@ -4,7 +4,7 @@ use crate::errors::refuse;
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::schedule::STREAMS;
-use unblink_core::sim::{ClientSpec, Pacing, Return, ServerSpec, Service, UsersSpec, WorldSpec};
+use unblink_core::sim::{ClientSpec, Content, Pacing, Return, ServerSpec, Service, UsersSpec, WorldSpec};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -59,7 +59,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
              connections, or --arrivals even"
         );
     }
-    let requests = requests.min(most);
+    let requests = requests.min(most) * per_arrival(plan, world);
     let per_request =
         EVENTS_PER_REQUEST + world.server.events.as_ref().map_or(0.0, |events| f64::from(events.count));
     let events = requests * attempts * per_request + draws(plan, client, requests) + windows(world, length);
@@ -76,6 +76,12 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         );
     }
     Ok(())
+}
+
+/// Requests of an arrival, as many as there may be where answers have a step ask again.
+fn per_arrival(plan: &Plan, world: &WorldSpec) -> f64 {
+    let paths = plan.journeys().filter(|_| world.content != Content::default());
+    paths.map_or(1.0, |paths| paths.requests_per_arrival(plan.spec().mix.weights.as_deref()))
 }
 
 /// Attempts of a user at the most.

@@ -1,14 +1,15 @@
 //! What a simulated load asks for: the requests of a plan and the steps of its journeys, as a run gathers them, each with its share, its
 //! origin and, if it was given one, a service time of its own.
 
+use super::answer::Answer;
 use super::server;
 use super::wanted;
 use crate::args::load::LoadArgs;
 use crate::args::objectives::SloArgs;
-use crate::args::sim::SimArgs;
+use crate::args::sim::{ServiceArgs, SimArgs};
 use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused_value};
-use crate::journey::{self, Journey};
+use crate::journey::{self, Journey, Step};
 use crate::replay::Replay;
 use crate::request::share::{self, OrderArg};
 use crate::request::{NOWHERE, Request};
@@ -25,7 +26,7 @@ use unblink_artifact::names::few;
 use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
 use unblink_core::plan::Plan;
-use unblink_core::sim::Service;
+use unblink_core::sim::{Content, Service};
 use unblink_workload::Values;
 
 /// What is replayed. It needs no address where nothing is sent.
@@ -45,8 +46,8 @@ pub(crate) struct Listed<'a> {
     /// Of these so many may be under way.
     pub(crate) under_way_max: u16,
     pub(crate) order: Option<OrderArg>,
-    /// Service times, each with the name of its request.
-    pub(crate) service: &'a [String],
+    /// Of single requests.
+    pub(crate) services: &'a ServiceArgs,
 }
 
 /// The requests of a simulation; one kind of them where a plan lists none.
@@ -61,6 +62,12 @@ pub(crate) struct Asked {
     pub(crate) services: BTreeMap<u32, Service>,
     /// The same in words, by name.
     pub(super) in_words: BTreeMap<String, String>,
+    /// What the answers to steps say.
+    pub(crate) content: Content,
+    /// The same in words, by name.
+    pub(super) answers_in_words: BTreeMap<String, String>,
+    /// A script makes the requests.
+    is_scripted: bool,
 }
 
 impl Asked {
@@ -69,22 +76,31 @@ impl Asked {
             Some(replay) => Some(replayed(args, &replay)?),
             None => None,
         };
-        Asked::new(&Listed {
+        let asked = Asked::new(&Listed {
             requests: replayed.as_ref().unwrap_or(&args.requests),
             journeys: &args.journeys,
             under_way_max: args.under_way.journeys_max,
             order: args.order,
-            service: &args.services.service,
-        })
+            services: &args.services,
+        })?;
+        // Nobody knows whether what a script makes may be sent twice.
+        Ok(Asked { is_scripted: args.script.script.is_some(), ..asked })
     }
 
     pub(crate) fn new(listed: &Listed<'_>) -> Result<Asked> {
-        let Listed { requests, journeys, under_way_max, order, service } = *listed;
+        let Listed { requests, journeys, under_way_max, order, services } = *listed;
         wanted::refuse_sockets(journeys)?;
-        let requests = requests::listed(Default::default(), requests, journeys)?;
-        let journeys = journeys.to_vec();
-        let mut asked = Asked { requests, journeys, under_way_max, order, ..Asked::default() };
-        for (number, text) in service.iter().enumerate() {
+        let answers = Answer::all(&services.answer)?;
+        // What follows redirects is asked for where there are any.
+        let is_followed = |step: &Step| answers.iter().any(|answer| answer.redirects(step));
+        let requests = requests::listed(Default::default(), requests, journeys, &is_followed)?;
+        let mut asked =
+            Asked { requests, journeys: journeys.to_vec(), under_way_max, order, ..Asked::default() };
+        for answer in answers {
+            let said = answer.put_into(&mut asked.content, journeys, asked.requests.as_ref())?;
+            asked.answers_in_words.extend([said]);
+        }
+        for (number, text) in services.service.iter().enumerate() {
             let (given, service, words) = server::service_of(number, text)?;
             let requests = asked.requests.as_ref();
             let name = requests.map_or_else(|| given.clone(), |requests| requests.called(&given));
@@ -124,7 +140,7 @@ impl Asked {
 
     /// May each be sent twice?
     pub(crate) fn idempotent(&self) -> Vec<bool> {
-        self.requests.as_ref().map_or_else(|| vec![true], |requests| requests.idempotent.clone())
+        self.requests.as_ref().map_or_else(|| vec![!self.is_scripted], |requests| requests.idempotent.clone())
     }
 
     /// What differs from one arrival of `plan` to the next, if anything does.
@@ -135,11 +151,10 @@ impl Asked {
         }
     }
 
-    /// What follows redirects is not simulated.
     pub(crate) fn mix(&self, seed: u64) -> Mix {
         let Some(requests) = &self.requests else { return Mix::default() };
         Mix {
-            journeys: journey::specs(&self.journeys, seed, self.under_way_max, &[]),
+            journeys: journey::specs(&self.journeys, seed, self.under_way_max, &requests.redirected),
             ..share::mix(requests.weights.as_deref(), self.order, seed)
         }
     }
@@ -154,7 +169,7 @@ impl Asked {
         let Some(requests) = &self.requests else { return Vec::new() };
         let steps = operations.iter().skip(requests.plain).map(|operation| operation.name.as_str());
         let shares = requests.weights.iter().flat_map(|weights| share::parts(weights)).skip(requests.plain);
-        journey::describe(&self.journeys, self.under_way_max, steps, &[], shares)
+        journey::describe(&self.journeys, self.under_way_max, steps, &requests.redirected, shares)
     }
 
     /// What a search or a comparison is to go on with, where a plan lists it.
@@ -162,12 +177,16 @@ impl Asked {
         let requests = self.requests.as_ref()?;
         let each = requests.targets.iter().zip(&requests.idempotent).zip(&requests.origin_of);
         let each = each.map(|((target, idempotent), origin)| json!([target.name, idempotent, origin]));
-        Some(json!({
+        let mut said = json!({
             "requests": each.collect::<Vec<_>>(),
             "weights": requests.weights,
             "order": self.order,
             "services": self.in_words,
-        }))
+        });
+        if !self.answers_in_words.is_empty() {
+            said["answers"] = json!(self.answers_in_words);
+        }
+        Some(said)
     }
 
     /// One has no name: nothing is connected to.

@@ -1,9 +1,11 @@
 //! `unblink sim`: a run in virtual time, recorded and reported like a real one.
 
+mod answer;
 mod bounds;
 pub(crate) mod client;
 pub(crate) mod mix;
 mod record;
+mod scripted;
 mod sending;
 pub(crate) mod server;
 mod stage;
@@ -18,10 +20,11 @@ use crate::folder::Folder;
 use crate::scenario::{self, Scenario};
 use crate::value::{Connections, Shape};
 use crate::values_sent::{self, Laws};
-use crate::{clock, environment, exit, history, load, output, precision, retry, run, secrets};
+use crate::{clock, environment, exit, history, load, output, precision, retry, run, script, secrets};
 use anyhow::Result;
 use client::Client;
 use mix::Asked;
+use scripted::Scripted;
 use sending::{Sending, Watching};
 pub(crate) use stage::stage;
 use std::collections::VecDeque;
@@ -38,6 +41,7 @@ use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, Watch, WorldSpec};
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::Values;
+use unblink_workload::script::Script;
 use words::one_space;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
@@ -46,6 +50,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 /// Simulates and reports. Gives the exit code.
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let mut simulation = simulation(args)?;
+    simulation.open_script(args)?;
     args.load.replay.tell(args.load.seed);
     simulation.tell(args);
     simulation.header.fanout = args.exports.fanout;
@@ -60,6 +65,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
 
 /// What `args` come to: the plan, and the load in one line.
 pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
+    scripted::read(args)?;
     simulation(args).map(Simulation::planned)
 }
 
@@ -109,6 +115,8 @@ pub(crate) struct Simulation {
     client: Option<ClientSpec>,
     /// Of the ideal client, which sends what a real run sends.
     values: Option<Values>,
+    /// What makes its requests, if they are made by a script.
+    script: Option<Script>,
     pub header: RunHeader,
 }
 
@@ -205,6 +213,7 @@ impl Described {
         let mut world = WorldSpec { seed: args.seed, ..self.world.clone() };
         // Each origin has a server of its own, and all are alike.
         world.server.service_of.clone_from(&asked.services);
+        world.content.clone_from(&asked.content);
         bounds::check(&plan, &world, client.as_ref())?;
         let discard = match &client {
             Some(ClientSpec::Tool(tool)) => tool.discard,
@@ -218,6 +227,7 @@ impl Described {
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
             services: asked.in_words.clone(),
+            answers: asked.answers_in_words.clone(),
             network: self.network.clone(),
             generator: self.generator.clone(),
             client: if client_text.is_empty() { "ideal".into() } else { client_text },
@@ -226,7 +236,7 @@ impl Described {
             seed: args.seed,
             planned: scheduled.map(|s| s.measured),
         });
-        Ok(Simulation { plan, world, client, values, header })
+        Ok(Simulation { plan, world, client, values, script: None, header })
     }
 
     /// The client with what it takes from the load.
@@ -380,7 +390,8 @@ impl Simulation {
         let mut writer = FolderWriter::create(folder, &self.header)?;
         let laws = self.values.as_ref().map(Laws::of);
         let mut sending = self.values.as_ref().map(|values| Sending::new(&self.plan, values));
-        let (tally, mut ending) = self.record(Watching(sending.as_mut()), &mut writer);
+        let acting = self.script.as_ref().and_then(Scripted::new);
+        let (tally, mut ending) = self.record(Watching(sending.as_mut(), acting), &mut writer);
         if let (Some(laws), Some(sending)) = (laws, sending) {
             ending.values_sent = laws.beside(&sending.into_sent());
         }
@@ -390,6 +401,9 @@ impl Simulation {
             output::note(format_args!("warning: {error}"));
         }
         output::write_page(folder, &document);
+        if let Some(script) = &self.script {
+            script::end(script, &document, &tally);
+        }
         Ok((document, tally))
     }
 }

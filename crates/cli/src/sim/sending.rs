@@ -1,5 +1,7 @@
 //! What is drawn for the requests of a simulation: the same as in a real run of the same seed.
 
+use super::scripted::Scripted;
+use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_core::sim::{Sight, Watch, ZERO};
 use unblink_core::time::Instant;
@@ -23,13 +25,25 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Nothing is drawn where there is nothing to draw.
-pub(super) struct Watching<'a, 'b>(pub(super) Option<&'a mut Sending<'b>>);
+/// Nothing is drawn where there is nothing to draw, and no script is asked where there is none.
+pub(super) struct Watching<'a, 'b>(pub(super) Option<&'a mut Sending<'b>>, pub(super) Option<Scripted>);
 
 impl Watch for Watching<'_, '_> {
     fn see(&mut self, _at: Instant, sight: Sight) {
         if let (Sight::Sent(arrival, began), Some(sending)) = (sight, &mut self.0) {
             sending.composer.draw_begun(sending.values, sending.plan, &arrival, (ZERO, began));
         }
+    }
+
+    fn makes(&mut self, _arrival: &Arrival) -> bool {
+        self.1.as_mut().is_none_or(Scripted::makes)
+    }
+
+    fn hears(&mut self, status: u16) -> bool {
+        self.1.as_mut().is_none_or(|script| script.hears(status))
+    }
+
+    fn ends_load(&self) -> bool {
+        self.1.as_ref().is_some_and(Scripted::is_stopped)
     }
 }

@@ -170,7 +170,7 @@ fn opens(shut: &[Windows]) -> bool {
 
 /// `1ms`, `exp(1ms)`, `lognormal(1ms,0.5)`, `pareto(1ms,1.5)`, `values(1ms:90,5ms:10)`,
 /// `ramp(10ms,100ms,20s,50s)`.
-fn service(word: &Word<'_>) -> Result<Service> {
+pub(super) fn service(word: &Word<'_>) -> Result<Service> {
     let Some((kind, rest)) = word.value.split_once('(') else {
         return Ok(Service::Constant(word.time()?));
     };

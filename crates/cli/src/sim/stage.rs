@@ -9,7 +9,8 @@ use unblink_artifact::document::RunDocument;
 
 /// Simulates into a folder that is given, without a word on standard output.
 pub(crate) fn stage(args: &SimArgs, folder: &Path) -> Result<RunDocument> {
-    let simulation = simulation(args)?;
+    let mut simulation = simulation(args)?;
+    simulation.open_script(args)?;
     args.load.replay.tell(args.load.seed);
     simulation.tell(args);
     output::check_folder(folder)?;

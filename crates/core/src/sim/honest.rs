@@ -18,7 +18,7 @@ pub(super) struct Honest<'a, L, F> {
     pub(super) stop: Option<Instant>,
     /// Whoever looks at the intervals has seen enough.
     pub(super) enough: Option<&'a Cell<bool>>,
-    /// The load was ended then because of that.
+    /// The load was ended then because of that, or by whoever makes its requests.
     pub(super) ended: Option<Instant>,
 }
 
@@ -56,6 +56,14 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
 
     fn arrival(&self, flight: FlightId) -> Option<(Arrival, Instant)> {
         self.dispatch.arrival(flight).map(|arrival| (*arrival, self.dispatch.began(arrival)))
+    }
+
+    fn end_load(&mut self, at: Instant) {
+        if self.ended.is_none() {
+            self.ended = Some(at);
+            self.intervals.recorder().end_load(at);
+            self.dispatch.stop(at);
+        }
     }
 
     fn is_finished(&self) -> bool {

@@ -5,6 +5,7 @@
 //! seed gives the same intervals to the last bit.
 
 mod client;
+mod content;
 mod crowding;
 mod honest;
 mod intervals;
@@ -20,6 +21,7 @@ mod window;
 mod world;
 
 pub use client::{ClientSpec, simulate_client, simulate_client_watched};
+pub use content::{Content, Holds, Hops};
 pub use crowding::Crowding;
 pub use lasting::LastingWorld;
 pub use limit::Limit;
@@ -68,6 +70,8 @@ pub struct WorldSpec {
     pub server: ServerSpec,
     /// The servers of the other origins, in order.
     pub others: Vec<ServerSpec>,
+    /// What the answers to steps of journeys say, whichever server gives them.
+    pub content: Content,
     /// The way to it.
     pub network: NetworkSpec,
     /// The client's machine.
@@ -82,7 +86,8 @@ impl WorldSpec {
     /// A server behind a perfect network, loaded from a perfect machine.
     pub fn new(server: ServerSpec) -> WorldSpec {
         let (network, generator) = (NetworkSpec::default(), GeneratorSpec::default());
-        WorldSpec { server, others: Vec::new(), network, generator, room: Room::SINGLE, seed: 1 }
+        let (others, content) = (Vec::new(), Content::default());
+        WorldSpec { server, others, content, network, generator, room: Room::SINGLE, seed: 1 }
     }
 }
 

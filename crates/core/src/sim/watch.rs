@@ -36,6 +36,21 @@ pub struct Taken {
 pub trait Watch {
     /// Called at `at` of the world's clock.
     fn see(&mut self, at: Instant, sight: Sight);
+
+    /// Makes the request of an arrival that is to be sent. False where that has failed, so that nothing is sent.
+    fn makes(&mut self, _arrival: &Arrival) -> bool {
+        true
+    }
+
+    /// Hears of an answer that is waited for, by its status. False where it has failed of that.
+    fn hears(&mut self, _status: u16) -> bool {
+        true
+    }
+
+    /// Nothing more is to fall due.
+    fn ends_load(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.

@@ -1,6 +1,7 @@
 //! The event loop: what the client asks for goes over the network to the server, and what comes of it goes
 //! back, in order of time. The client sees an event when it is neither busy nor paused.
 
+use super::content::{Contents, Says};
 use super::random::Random;
 use super::server::{Attempt, Server};
 use super::watch::{Sight, Watch};
@@ -14,6 +15,9 @@ use crate::record::{Answer, Events, Then};
 use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// The status of an answer that leads elsewhere.
+const FOUND: u16 = 302;
 
 /// What offers load to the world.
 pub(super) trait Client {
@@ -29,6 +33,8 @@ pub(super) trait Client {
     fn arrival(&self, _flight: FlightId) -> Option<(Arrival, Instant)> {
         None
     }
+    /// Nothing more is to fall due from `at` on.
+    fn end_load(&mut self, _at: Instant) {}
     /// Nothing is left to do.
     fn is_finished(&self) -> bool;
 }
@@ -46,16 +52,18 @@ pub(super) struct Turn {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Request(ConnId, FlightId, u32),
+    Request(ConnId, FlightId, u32, Says),
     /// An event of an answer.
     Heard(FlightId),
-    Answer(FlightId, u16),
+    Answer(FlightId, u16, Then),
     /// The server resets the connection, and with it whatever is under way there.
     Reset(ConnId),
     Connected(ConnId, Nanos),
     Refused(ConnId),
     /// The place of a request that was given up is free.
     Cancelled(FlightId),
+    /// There was no request to be sent.
+    Unmade(FlightId),
 }
 
 #[derive(Debug)]
@@ -91,6 +99,7 @@ impl Eq for Entry {}
 pub(super) struct World<W> {
     /// By origin.
     servers: Vec<Server>,
+    contents: Contents,
     room: Room,
     network: NetworkSpec,
     /// Draws the network's jitter.
@@ -124,6 +133,7 @@ impl<W: Watch> World<W> {
     ) -> World<W> {
         World {
             servers,
+            contents: Contents::new(spec.content.clone(), zero, seed),
             room: spec.room,
             network: spec.network,
             random: Random::new(seed, 3),
@@ -227,7 +237,7 @@ impl<W: Watch> World<W> {
         let mut actions = std::mem::take(&mut self.actions);
         let event = match self.arrived.pop_front() {
             None => Event::Tick,
-            Some((_, what)) => seen(what, now),
+            Some((_, what)) => self.told(seen(what, now), client),
         };
         self.watch.see(now, Sight::Turn(event));
         client.handle(now, event, &mut actions);
@@ -243,6 +253,22 @@ impl<W: Watch> World<W> {
         actions.clear();
         self.actions = actions;
         self.busy_until = at + self.cost;
+        if self.watch.ends_load() {
+            // What was due by now has fallen due.
+            client.end_load(now + Nanos(1));
+        }
+    }
+
+    /// Whoever makes the requests hears of an answer first.
+    fn told<C: Client>(&mut self, event: Event, client: &C) -> Event {
+        let Event::Answered(flight, answer) = event else { return event };
+        if client.arrival(flight).is_none() || self.watch.hears(answer.code.map_or(0, Code::status)) {
+            return event;
+        }
+        Event::Answered(
+            flight,
+            Answer { failure: answer.failure.or(Some(FailureKind::SCRIPT_FAILED)), ..answer },
+        )
     }
 
     fn act<C: Client>(&mut self, action: Action, at: Instant, client: &mut C, actions: &mut Actions) {
@@ -259,14 +285,21 @@ impl<W: Watch> World<W> {
                 self.push(back, what);
             }
             Action::Send { conn, flight, operation, .. } => {
+                let mut says = Says::Done;
                 if let Some((arrival, began)) = client.arrival(flight) {
+                    if !self.watch.makes(&arrival) {
+                        return self.arrived.push_back((at, What::Unmade(flight)));
+                    }
                     self.watch.see(at, Sight::Sent(arrival, began));
+                    says = self.contents.of(&arrival);
                 }
                 client.handle(at, Event::Sent(flight), actions);
                 match self.delay() {
                     // Without a way to go there is nothing to wait for.
-                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, flight, operation, at),
-                    delay => self.push(at + delay, What::Request(conn, flight, operation)),
+                    Nanos::ZERO if self.cost == Nanos::ZERO => {
+                        self.serve(conn, (flight, operation, says), at)
+                    }
+                    delay => self.push(at + delay, What::Request(conn, flight, operation, says)),
                 }
             }
             // The server does not learn of either, and works on.
@@ -278,15 +311,15 @@ impl<W: Watch> World<W> {
     fn happen(&mut self, now: Instant) {
         let Some(entry) = self.ahead.pop() else { return };
         match entry.what {
-            What::Request(conn, flight, operation) => {
+            What::Request(conn, flight, operation, says) => {
                 self.events += 1;
-                self.serve(conn, flight, operation, now);
+                self.serve(conn, (flight, operation, says), now);
             }
             what => self.arrived.push_back((now, what)),
         }
     }
 
-    fn serve(&mut self, conn: ConnId, flight: FlightId, operation: u32, now: Instant) {
+    fn serve(&mut self, conn: ConnId, (flight, operation, says): (FlightId, u32, Says), now: Instant) {
         let server = &mut self.servers[usize::from(conn.origin)];
         let turn = server.is_in_order().then(|| {
             let before = self.turns.get(&(conn.origin, conn.slot)).filter(|turn| turn.0 == conn.generation);
@@ -296,7 +329,10 @@ impl<W: Watch> World<W> {
         let taken = server.request(flight, operation, now, after);
         self.watch.see(now, Sight::Request(taken));
         let what = match taken.status {
-            Some(status) => What::Answer(flight, status),
+            Some(status) => match says.at(taken.ends) {
+                then @ Then::Redirected(_) if status == 200 => What::Answer(flight, FOUND, then),
+                then => What::Answer(flight, status, then),
+            },
             None => What::Reset(conn),
         };
         let mut at = self.send_events(conn, flight).max(taken.ends + self.delay());
@@ -340,15 +376,13 @@ fn seen(what: What, now: Instant) -> Event {
         What::Heard(flight) => Event::Heard(flight, Events { events: 1, keep_alives: 0 }),
         What::Cancelled(flight) => Event::Lost(flight, Loss { kind: FailureKind::RESET, unprocessed: false }),
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
-        What::Answer(flight, status) => {
+        What::Unmade(flight) => {
+            Event::Lost(flight, Loss { kind: FailureKind::SCRIPT_FAILED, unprocessed: false })
+        }
+        What::Answer(flight, status, then) => {
             let failure = FailureKind::of_status(status);
-            let answer = Answer {
-                failure,
-                code: Code::of_status(status),
-                first_byte: now,
-                then: Then::Done,
-                reusable: true,
-            };
+            let answer =
+                Answer { failure, code: Code::of_status(status), first_byte: now, then, reusable: true };
             Event::Answered(flight, answer)
         }
         What::Request(..) => Event::Tick,

@@ -15,6 +15,7 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
     };
     let mut details = vec![format!("server: {}", world.server)];
     details.extend(world.services.iter().map(|(name, time)| format!("service time of {name}: {time}")));
+    details.extend(world.answers.iter().map(|(name, what)| format!("answers of {name}: {what}")));
     if !world.network.is_empty() {
         details.push(format!("network: {}", world.network));
     }

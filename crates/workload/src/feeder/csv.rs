@@ -47,7 +47,8 @@ fn fault(error: csv::Error) -> Fault {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Fault {
             line,
             message: format!(
-                "this row has {len} fields, the first line has {expected_len}; quote fields that hold commas"
+                "this row has {len} field{}, the first line has {expected_len}; quote fields that hold commas",
+                if len == 1 { "" } else { "s" }
             ),
         },
         csv::ErrorKind::Io(error) => match Unbalanced::in_error(&error) {

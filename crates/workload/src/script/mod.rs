@@ -155,6 +155,14 @@ impl Script {
         Ok(script)
     }
 
+    /// Reads a script of this name without running any of it.
+    ///
+    /// # Errors
+    /// [`ScriptError`] where it is no Lua.
+    pub fn check(name: &str, source: &[u8]) -> Result<(), ScriptError> {
+        state::check(name, source)
+    }
+
     /// What it was given. A message of the script's may hold it.
     pub fn args(&self) -> &[String] {
         &self.args

@@ -17,6 +17,13 @@ pub(super) struct State {
     call: Table,
 }
 
+/// What is no Lua in a script of this name, of which nothing is run.
+pub(super) fn check(name: &str, source: &[u8]) -> std::result::Result<(), ScriptError> {
+    let lua = Lua::new_with(StdLib::NONE, LuaOptions::default()).map_err(|error| ScriptError::of(&error))?;
+    let text = lua.load(source).set_name(format!("@{name}")).set_mode(ChunkMode::Text);
+    text.into_function().map(drop).map_err(|error| ScriptError::of(&error))
+}
+
 impl State {
     /// Runs the script once. Worker 0 is nobody's, others are numbered from 1 on.
     pub(super) fn open(opening: &Opening<'_>, worker: u32) -> std::result::Result<State, ScriptError> {
