@@ -314,9 +314,10 @@ impl Drop for Throttled {
 
 /// The run's figure is the kernel's, whichever version of groups there is and in whichever unit it counts.
 #[test]
+#[allow(clippy::print_stderr)] // Nobody is to take its silence for a test.
 fn how_long_a_group_was_throttled_is_seen_beside_the_answers() {
     let Some(throttled) = Throttled::start() else {
-        println!(
+        eprintln!(
             "no group for processor time can be made here: nothing is tested (root can, on most systems)"
         );
         return;
