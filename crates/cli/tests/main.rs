@@ -68,6 +68,7 @@ mod recorded_logs;
 mod redirects;
 mod redis;
 mod replay;
+mod replay_times;
 mod requests;
 mod retries;
 mod scripts;

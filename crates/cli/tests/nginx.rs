@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// What is logged below `/logged`.
-const LOGGED: &str = r#"$remote_addr [$msec] "$request" $status $body_bytes_sent $request_time"#;
+pub(crate) const LOGGED: &str = r#"$remote_addr [$msec] "$request" $status $body_bytes_sent $request_time"#;
 
 /// What is logged of HTTP/2.
 const ASKED: &str = r#""$request" "$http_x_tenant" "$http_authorization""#;
 
 /// nginx in the foreground; it ends with this.
-struct Nginx {
+pub(crate) struct Nginx {
     child: Child,
     port: u16,
     /// Of HTTP/2: without TLS, with TLS, and where a connection takes ten requests.
@@ -31,7 +31,7 @@ fn program() -> &'static str {
 }
 
 impl Nginx {
-    fn start() -> Nginx {
+    pub(crate) fn start() -> Nginx {
         let place = Place::new();
         // Free a moment ago; nginx can't be asked to choose one itself.
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
@@ -97,12 +97,12 @@ impl Nginx {
         panic!("nginx does not listen");
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
     /// What it has logged, once that is so many lines: it logs a request when its answer was written.
-    fn log(&self, lines: usize) -> String {
+    pub(crate) fn log(&self, lines: usize) -> String {
         for _ in 0..1000 {
             let log = std::fs::read_to_string(self._place.path().join("access.log")).unwrap_or_default();
             if log.lines().count() >= lines && log.ends_with('\n') {
@@ -329,31 +329,4 @@ fn connections_of_http_2_that_nginx_retires_are_replaced() {
 /// What was asked for, line by line of a log.
 fn asked(log: &str) -> Vec<String> {
     log.lines().filter_map(|line| line.split('"').nth(1)).map(str::to_string).collect()
-}
-
-/// One connection, so that the log is in the order in which requests were sent.
-#[test]
-fn a_logged_load_is_replayed_with_its_mix_and_in_its_order() {
-    let (nginx, place) = (Nginx::start(), Place::new());
-    let url = nginx.url();
-    let one = ["-c", "1", "--no-preflight"];
-    let mix = ["-R", "100", "-n", "150", "--request", "70% /logged/a", "--request", "30% /logged/b"];
-    place.measure(&[&[url.as_str()], &mix[..], &["--order", "random"], &one].concat()).assert_all("ok");
-    let offered = nginx.log(150);
-    place.file("access.log", &offered);
-    let import = ["import", "access.log", "--format", "nginx", "--log-format", LOGGED, "-o", "hour.trace"];
-    assert_eq!(place.call(&import).code(), Some(0));
-    let again = Place::new();
-    std::fs::copy(place.path().join("hour.trace"), again.path().join("hour.trace")).expect("a trace");
-    let run = again.measure(&[&[url.as_str(), "--replay", "hour.trace", "--speed", "2"], &one[..]].concat());
-    run.assert_all("ok");
-    let both = nginx.log(300);
-    assert_eq!(asked(&both)[150..], asked(&offered)[..]);
-    let of = |name: &str| asked(&offered).iter().filter(|line| line.contains(name)).count() as u64;
-    assert_eq!(run.arrivals("scheduled"), of("/logged/a") + of("/logged/b"));
-    let then = run.at("/plan/replay/operations/0");
-    assert_eq!(
-        (&then["requests"], &then["codes"]["200"]),
-        (&of("/logged/a").into(), &of("/logged/a").into())
-    );
 }

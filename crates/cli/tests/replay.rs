@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What was recorded of one request.
-struct Recorded {
-    after_ns: u64,
+pub(crate) struct Recorded {
+    pub(crate) after_ns: u64,
     method: &'static str,
     path: String,
     user: u64,
 }
 
-fn get(after_ns: u64, path: &str, user: u64) -> Recorded {
+pub(crate) fn get(after_ns: u64, path: &str, user: u64) -> Recorded {
     Recorded { after_ns, method: "GET", path: path.into(), user }
 }
 
 /// A trace as `unblink import` writes it.
-fn trace(requests: &[Recorded]) -> Vec<u8> {
+pub(crate) fn trace(requests: &[Recorded]) -> Vec<u8> {
     let mut lines = vec![json!({
         "format": "unblink.trace/1", "made_by": "a test", "start": "2026-01-31T12:00:00.000000000Z",
         "source": ["nginx"], "keys": ["k"],
@@ -64,7 +64,7 @@ fn scheduled(document: &Value) -> BTreeMap<String, u64> {
     operations.iter().map(of).collect()
 }
 
-fn replayed(server: &Hostile, requests: &[Recorded], more: &[&str]) -> Run {
+pub(crate) fn replayed(server: &Hostile, requests: &[Recorded], more: &[&str]) -> Run {
     let place = Place::new();
     place.file("t.trace", trace(requests));
     let url = server.url();

@@ -249,6 +249,103 @@ fn a_process_is_watched_in_any_run() {
     assert!(report.document == run.document, "the report says something else");
 }
 
+/// A group that may use a tenth of a processor, with a process in it that would use all of it; both end with this.
+struct Throttled {
+    group: std::path::PathBuf,
+    child: std::process::Child,
+}
+
+impl Throttled {
+    /// None where no group can be made, as it takes root, and a hierarchy that has processor time.
+    fn start() -> Option<Throttled> {
+        let name = format!("unblink-test-{}", std::process::id());
+        let first = [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "10000")];
+        let second = [("cpu.max", "10000 100000")];
+        for (mount, limits) in [
+            ("/sys/fs/cgroup/cpu", &first[..]),
+            ("/sys/fs/cgroup/cpu,cpuacct", &first),
+            ("/sys/fs/cgroup", &second),
+        ] {
+            let group = std::path::Path::new(mount).join(&name);
+            // Where nothing is mounted, the folder gets no files.
+            if std::fs::create_dir(&group).is_err() {
+                continue;
+            }
+            let is_limited = limits.iter().all(|(file, text)| std::fs::write(group.join(file), text).is_ok());
+            if is_limited && group.join("cgroup.procs").exists() {
+                let mut busy = std::process::Command::new("sh");
+                let child = busy.args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+                let throttled = Throttled { group, child };
+                let pid = throttled.child.id().to_string();
+                std::fs::write(throttled.group.join("cgroup.procs"), pid).expect("it moves");
+                return Some(throttled);
+            }
+            limits.iter().for_each(|(file, _)| drop(std::fs::remove_file(group.join(file))));
+            std::fs::remove_dir(&group).expect("it is empty");
+        }
+        None
+    }
+
+    /// How long it was throttled, in s, by the kernel.
+    fn seconds(&self) -> f64 {
+        let stat = std::fs::read_to_string(self.group.join("cpu.stat")).expect("figures");
+        let of =
+            |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+        of("throttled_usec ")
+            .map(|us| us / 1e6)
+            .or_else(|| of("throttled_time ").map(|ns| ns / 1e9))
+            .expect("one")
+    }
+}
+
+impl Drop for Throttled {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // The kernel lets go of a process a little later.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.group).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+/// The run's figure is the kernel's, whichever version of groups there is and in whichever unit it counts.
+#[test]
+#[allow(clippy::print_stderr)] // Nobody is to take its silence for a test.
+fn how_long_a_group_was_throttled_is_seen_beside_the_answers() {
+    let Some(throttled) = Throttled::start() else {
+        eprintln!(
+            "no group for processor time can be made here: nothing is tested (root can, on most systems)"
+        );
+        return;
+    };
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy"]);
+    let pid = throttled.child.id().to_string();
+    let before = throttled.seconds();
+    let run = place.measure(&[&lab.url, "-R", "50", "-d", "5s", "--watch-pid", &pid]);
+    let kernel = throttled.seconds() - before;
+    let watched = run.at("/watched").as_array().expect("series");
+    let is_it = |one: &&Value| {
+        one["metric"].as_str().is_some_and(|name| name.starts_with("cgroup_throttled_seconds_total"))
+    };
+    let series = watched.iter().find(is_it).unwrap_or_else(|| panic!("{watched:#?}"));
+    assert_eq!((&series["per_second"], &series["is_local"]), (&true.into(), &true.into()));
+    // Seconds per second, from one look to the next; before the first and behind the last one nobody looked.
+    let points: Vec<[f64; 2]> = series["points"]
+        .as_array()
+        .expect("points")
+        .iter()
+        .map(|point| [0, 1].map(|k| point[k].as_f64().unwrap()))
+        .collect();
+    assert!(points.len() >= 3, "{series}");
+    let grown: f64 = points.windows(2).map(|two| two[1][1] * (two[1][0] - two[0][0]) / 1e9).sum();
+    assert!(grown > 0.3 * kernel && grown <= kernel, "{grown} s of {kernel} s: {series}");
+}
+
 #[test]
 fn what_can_not_be_watched() {
     let refused = |args: &[&str], parts: &[&str]| {

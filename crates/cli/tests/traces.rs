@@ -3,6 +3,9 @@
 use crate::support;
 use crate::support::{Place, Said};
 use serde_json::Value;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const FORMAT: &str =
     r#"$remote_addr - $remote_user [$msec] "$request" $status $body_bytes_sent $request_time"#;
@@ -67,6 +70,8 @@ fn a_log_becomes_a_trace_that_is_shown_cut_sampled_and_merged() {
     }
 
     let ok = |args: &[&str]| assert_eq!(place.call(args).status.code(), Some(0), "{args:?}");
+    let behind = place.call(&["trace", "cut", "hour.trace", "--from", "1h", "-o", "none.trace"]);
+    behind.refused(&["hour.trace: no request started in this part", "trace show"]);
     ok(&["trace", "cut", "hour.trace", "--to", "30s", "-o", "a.trace"]);
     ok(&["trace", "cut", "hour.trace", "--from", "30s", "-o", "b.trace"]);
     ok(&["trace", "merge", "b.trace", "a.trace", "-o", "both.trace"]);
@@ -80,6 +85,68 @@ fn a_log_becomes_a_trace_that_is_shown_cut_sampled_and_merged() {
         Some(2)
     );
     assert_eq!(shown(&place, "hour.trace")["requests"], 120, "what is read is not written over");
+}
+
+/// A server goes on writing, in pieces that end anywhere, and some of its clients are hostile.
+#[test]
+fn a_log_is_imported_while_it_grows_and_whatever_stands_in_it() {
+    const FIRST: u64 = 3_000;
+    let line = |n: u64, path: &str| {
+        let ms = 1_769_860_800_000 + 10 * n;
+        let (s, ms) = (ms / 1_000, ms % 1_000);
+        format!("10.0.0.1 - - [{s}.{ms:03}] \"GET {path} HTTP/1.1\" 200 100 0.000\n").into_bytes()
+    };
+    let numbered = |n: u64| line(n, &format!("/n/{n}"));
+    let place = Place::new();
+    let mut log: Vec<u8> = (0..FIRST).flat_map(numbered).collect();
+    // Too long, bytes that are no text, escaped quotes, a time a minute ago, and half of a line before a whole one.
+    log.extend(line(FIRST, &format!("/long/{}", "x".repeat(1 << 20))));
+    log.extend(
+        line(FIRST, "/b").iter().flat_map(|&byte| if byte == b'b' { vec![0xff, 0xfe] } else { vec![byte] }),
+    );
+    log.extend(line(FIRST, "/say\\x22hi\\x22"));
+    log.extend(line(0, "/back"));
+    log.extend(&line(FIRST, "/half")[..40]);
+    log.extend(b"\n");
+    place.file("access.log", &log);
+    let stop = AtomicBool::new(false);
+    let (said, written) = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut file =
+                std::fs::File::options().append(true).open(place.path().join("access.log")).expect("a log");
+            let (mut n, mut rest) = (FIRST, Vec::new());
+            while !stop.load(Ordering::Relaxed) {
+                while rest.len() < 10_007 {
+                    rest.extend(numbered(n));
+                    n += 1;
+                }
+                let left = rest.split_off(10_007);
+                file.write_all(&rest).expect("it is written");
+                rest = left;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            n
+        });
+        let said = import(&place, &["--keep", "path"]);
+        stop.store(true, Ordering::Relaxed);
+        (said, writer.join().expect("it ends"))
+    });
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    for part in ["1  unreadable: longer than 1 MiB", "1  unreadable: not of this format"] {
+        assert!(said.stdout.contains(part), "{part}: {said:?}");
+    }
+    // It was opened in the midst of a line, or between two.
+    let cut = said.stdout.matches("unreadable: the log ends in it").count();
+    assert!(cut <= 1, "{said:?}");
+    let trace = std::fs::read(place.path().join("hour.trace")).expect("a trace");
+    let text = String::from_utf8(zstd::decode_all(&trace[..]).expect("Zstandard")).expect("UTF-8");
+    let rows: Vec<Value> = text.lines().map(|row| serde_json::from_str(row).expect("JSON")).collect();
+    let paths: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
+    let odd: Vec<&str> = paths.iter().copied().filter(|path| !path.starts_with("/n/")).collect();
+    assert_eq!(odd, ["/back", "/%FF%FE", "/say\"hi\""]);
+    let numbers: Vec<u64> = paths.iter().filter_map(|path| path.strip_prefix("/n/")?.parse().ok()).collect();
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "all from the first on, in order");
+    assert!((FIRST..=written).contains(&(numbers.len() as u64)), "{} of {written}", numbers.len());
 }
 
 #[test]
@@ -107,6 +174,26 @@ fn standard_input_and_a_key_that_is_kept() {
     assert_eq!((&first["keys"], &first["requests"]), (&piped["keys"], &piped["requests"]));
     assert_eq!(import(&place, &[]).status.code(), Some(0));
     assert_ne!(shown(&place, "hour.trace")["keys"], first["keys"], "a key of its own");
+}
+
+/// What is to be done about an unknown stamp can be done: fields of these formats can't be named.
+#[test]
+fn a_log_by_an_unknown_server_may_be_read_by_its_own_format() {
+    let place = Place::new();
+    place.file(
+        "access.log",
+        "10.0.0.1 - - [31/Jan/2026:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\"\n",
+    );
+    let import = |args: &[&str]| place.call(&[&["import", "access.log", "-o", "x.trace"], args].concat());
+    let unknown = import(&["--format", "combined"]);
+    assert!(
+        unknown.stderr.contains("Say what wrote it with --format nginx or --format apache"),
+        "{unknown:?}"
+    );
+    for format in ["nginx", "apache"] {
+        let known = import(&["--format", format]);
+        assert!(known.code() == Some(0) && !known.stderr.contains("It isn't known"), "{known:?}");
+    }
 }
 
 #[test]

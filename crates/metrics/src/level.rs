@@ -68,6 +68,14 @@ impl Level {
         }
     }
 
+    /// Takes a whole page, which has all that there is at the time `at`: a gauge's series that is not on it is gone.
+    pub fn take_page(&mut self, at: f64, samples: &[Sample]) {
+        self.take(at, samples);
+        if let Of::Gauge(last) = &mut self.of {
+            last.retain(|_, (seen, _)| *seen >= at);
+        }
+    }
+
     /// The time of the latest sample, and what all together are; nothing before there is something to tell.
     pub fn value(&mut self) -> Option<(f64, f64)> {
         match &mut self.of {
@@ -114,6 +122,17 @@ mod tests {
         level.take(400.0, &[sample("m", "a", 5.0)]);
         assert_eq!(level.value(), Some((400.0, 5.0)));
         level.take(401.0, &[sample("m", "a", f64::NAN)]);
+        assert_eq!(level.value(), None);
+    }
+
+    #[test]
+    fn what_is_not_on_a_page_any_more_is_gone() {
+        let mut level = Level::new(Selector::parse("m").expect("one"), None);
+        level.take_page(10.0, &[sample("m", "a", 1.0), sample("m", "b", 2.0)]);
+        assert_eq!(level.value(), Some((10.0, 3.0)));
+        level.take_page(11.0, &[sample("m", "b", 2.0), sample("n", "a", 5.0)]);
+        assert_eq!(level.value(), Some((11.0, 2.0)));
+        level.take_page(12.0, &[sample("n", "a", 5.0)]);
         assert_eq!(level.value(), None);
     }
 

@@ -88,7 +88,7 @@ impl Finding {
                 "The log stamps the end of a request and has no duration, so each arrival is late by the time that its request took. Add $request_time to log_format."
             }
             Finding::StampIsUnknown => {
-                "It isn't known whether the log stamps the start or the end of a request; it was taken for the start. Say --map start=FIELD, or --map end=FIELD with duration=FIELD."
+                "It isn't known whether the log stamps the start or the end of a request; it was taken for the start. Say what wrote it with --format nginx or --format apache; for JSON, say --map start=FIELD, or --map end=FIELD with duration=FIELD."
             }
             Finding::WholeSeconds => {
                 "The log's times are whole seconds; within each second, requests are spread evenly in the order of their lines. Bursts below a second don't show. Log $msec, or %{usec}t."

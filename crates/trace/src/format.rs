@@ -371,15 +371,15 @@ fn in_line(line: u64, error: &serde_json::Error) -> TraceError {
 /// It can't be opened.
 pub fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
     let file = File::open(path)?;
-    let length = file.metadata()?;
-    if length.is_dir() {
+    let about = file.metadata()?;
+    if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
+    // A log that grows is read as far as it went at the start; a pipe to its end.
+    let file = file.take(if about.is_file() { about.len() } else { u64::MAX });
     Ok(match path.extension().and_then(|end| end.to_str()) {
         Some("gz") => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(file))),
         Some("zst") => Box::new(zstd::Decoder::new(file)?),
-        // A log that grows is read as far as it went at the start.
-        _ if length.is_file() => Box::new(file.take(length.len())),
         _ => Box::new(file),
     })
 }

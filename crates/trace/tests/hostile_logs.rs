@@ -55,6 +55,163 @@ fn lines_that_are_broken_are_counted_and_the_first_is_shown_without_its_words() 
     assert_eq!((first.input.as_str(), first.line, first.form.as_str()), ("the.log", 2, "xxxxxx0 - - [00xx"));
 }
 
+/// A line of each format that has lines: with the start so many ms after noon, and with what was asked as the log escapes it.
+type LineOf = fn(u64, &str) -> String;
+
+fn formats_of_lines() -> Vec<(&'static str, Source, LineOf, &'static str)> {
+    const APACHE: &str = r#"%h %l %u %{msec}t "%r" %>s %b "%{User-Agent}i" %D x"#;
+    let all: [(&'static str, Source, LineOf, &'static str); 7] = [
+        (
+            "nginx",
+            nginx(NGINX),
+            |ms, path| {
+                let (s, ms) = (1_769_860_800 + ms / 1_000, ms % 1_000);
+                format!(r#"1.1.1.1 - - [{s}.{ms:03}] "GET {path} HTTP/1.1" 200 5 "-" "a \"b\" \\" 0.000"#)
+            },
+            r"\x22",
+        ),
+        (
+            "apache",
+            apache(APACHE),
+            |ms, path| {
+                let ms = 1_769_860_800_000 + ms;
+                format!(r#"1.1.1.1 - - {ms} "GET {path} HTTP/1.1" 200 5 "a \"b\" \\" 10 x"#)
+            },
+            r#"\""#,
+        ),
+        (
+            "combined",
+            Source::Lines(source::combined_or_common(true)),
+            |ms, path| {
+                let s = ms / 1_000;
+                format!(
+                    r#"1.1.1.1 - - [31/Jan/2026:12:00:{s:02} +0000] "GET {path} HTTP/1.1" 200 5 "-" "a \"b\" \\""#
+                )
+            },
+            r#"\""#,
+        ),
+        (
+            "common",
+            Source::Lines(source::combined_or_common(false)),
+            |ms, path| {
+                let s = ms / 1_000;
+                format!(r#"1.1.1.1 - - [31/Jan/2026:12:00:{s:02} +0000] "GET {path} HTTP/1.1" 200 5"#)
+            },
+            r#"\""#,
+        ),
+        (
+            "envoy",
+            Source::Lines(source::envoy(&Map::default(), &[]).unwrap()),
+            |ms, path| {
+                let (s, ms) = (ms / 1_000, ms % 1_000);
+                format!(
+                    r#"[2026-01-31T12:00:{s:02}.{ms:03}Z] "GET {path} HTTP/1.1" 200 - 0 5 1 1 "1.1.1.1" "a \"b\" \\" "c" "d" "e""#
+                )
+            },
+            r#"\""#,
+        ),
+        (
+            "alb",
+            Source::Lines(source::alb(&Map::default(), &[]).unwrap()),
+            |ms, path| {
+                let (s, ms) = (ms / 1_000, ms % 1_000);
+                format!(
+                    r#"http 2026-01-31T12:01:00.000000Z app/lb/1 1.1.1.1:2817 10.0.0.1:80 0.0 0.0 0.0 200 200 0 57 "GET http://x:80{path} HTTP/1.1" "a \"b\" \\" - - arn "Root" "-" "-" 0 2026-01-31T12:00:{s:02}.{ms:03}000Z "x""#
+                )
+            },
+            r#"\""#,
+        ),
+        (
+            "json",
+            json(&["start=ts", "request=req"]),
+            |ms, path| {
+                let ms = 1_769_860_800_000 + ms;
+                format!(r#"{{"ts":{ms},"ua":"a \"b\" \\","req":"GET {path} HTTP/1.1"}}"#)
+            },
+            r#"\""#,
+        ),
+    ];
+    all.into()
+}
+
+#[test]
+fn hostile_lines_of_every_format_are_read_or_counted_and_what_is_read_is_in_order() {
+    for (name, source, line, quote) in formats_of_lines() {
+        let mut log = Vec::new();
+        let mut add = |line: String| log.extend((line + "\n").bytes());
+        add(line(3_000, "/c"));
+        // Times go back.
+        add(line(1_000, "/a"));
+        add(line(2_000, "/b"));
+        add(line(4_000, &format!("/{}", "a".repeat(1 << 20))));
+        add(line(5_000, &format!("/say{quote}hi{quote}")));
+        let [before, behind] = ["/\u{1}", "\u{2}"];
+        let text = line(6_000, &format!("{before}{behind}"));
+        let (head, tail) = text.split_once(&format!("{before}{behind}")).unwrap();
+        log.extend([head.as_bytes(), b"/x\xff\xfey", tail.as_bytes(), b"\n"].concat());
+        // The half of a line, and then the end of the log.
+        let last = line(7_000, "/last");
+        log.extend(&last.as_bytes()[..last.find("/last").unwrap() + 3]);
+        let out = import_with(source, &log, keep(&["path"])).unwrap();
+        let counts = &out.imported.counts;
+        let is_text = name == "json";
+        // JSON is UTF-8 or it is none.
+        let mut paths = vec!["/a", "/b", "/c", "/say\"hi\"", "/x%FF%FEy"];
+        paths.truncate(if is_text { 4 } else { 5 });
+        assert_eq!(out.paths(), paths, "{name}");
+        let whole_seconds = ["combined", "common"].contains(&name);
+        let ms = [1_000.0, 2_000.0, 3_000.0, 5_000.0, 6_000.0]
+            .map(|ms| ms + if whole_seconds { 500.0 } else { 0.0 });
+        assert_eq!(out.ms(), ms[..paths.len()], "{name}");
+        let mut unreadable = vec![(Unreadable::TooLong, 1), (Unreadable::Cut, 1)];
+        unreadable.extend(is_text.then_some((Unreadable::Format, 1)));
+        assert_eq!(counts.unreadable, unreadable.into_iter().collect(), "{name}");
+        assert_eq!((counts.lines, counts.out_of_window), (7, 0), "{name}");
+    }
+}
+
+/// Whoever writes goes on writing; what came behind the moment at which the log was opened belongs to the next import.
+#[test]
+fn a_log_that_grows_is_read_as_far_as_it_went_when_it_was_opened() {
+    use std::io::Write;
+    let lines = |from: u64, to: u64| -> Vec<u8> {
+        (from..to)
+            .flat_map(|n| nginx_line(1_769_860_800 + n, &format!("GET /a/{n} HTTP/1.1")).into_bytes())
+            .collect()
+    };
+    let gz = |bytes: &[u8]| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(bytes).unwrap();
+        gz.finish().unwrap()
+    };
+    let zst = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, packed) in [
+        ("a.log", &(|bytes: &[u8]| bytes.to_vec()) as &dyn Fn(&[u8]) -> Vec<u8>),
+        ("a.log.gz", &gz),
+        ("a.log.zst", &zst),
+    ] {
+        let path = folder.path().join(name);
+        // The last line was half written, as buffered logs are.
+        let mut first = lines(0, 100);
+        let half = nginx_line(1_769_860_900, "GET /a/100 HTTP/1.1");
+        first.extend(&half.as_bytes()[..30]);
+        std::fs::write(&path, packed(&first)).unwrap();
+        let bytes = unblink_trace::format::unpacked(&path).unwrap();
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(&packed(&[&half.as_bytes()[30..], &lines(101, 5_000)].concat())).unwrap();
+        let input = Input { name: "a".into(), bytes };
+        let anonymous = Anonymous::new(Key::random().unwrap(), Keep::default());
+        let mut out = Vec::new();
+        let imported = Import::new(nginx(NGINX), "nginx", anonymous, 10)
+            .run([input], Writer::to(&mut out).unwrap(), &mut |_| true)
+            .unwrap();
+        assert_eq!(imported.requests, 100, "{name}");
+        assert_eq!(imported.counts.unreadable, [(Unreadable::Cut, 1)].into_iter().collect(), "{name}");
+        assert_eq!(imported.counts.lines, 101, "{name}");
+    }
+}
+
 #[test]
 fn a_log_of_another_format_makes_no_trace() {
     let log = nginx_line(1_769_860_800, "GET /a HTTP/1.1");

@@ -66,7 +66,7 @@ pub struct RecordedAnswers {
     pub took: Option<RecordedTimes>,
 }
 
-/// Recorded durations, to two digits.
+/// Recorded durations: quantiles within 1 %, and the longest as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedTimes {
     /// Requests that have one.

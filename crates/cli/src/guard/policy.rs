@@ -16,6 +16,9 @@ const PATH: &str = "/etc/unblink/policy.toml";
 /// Names a further one, which holds as well: it can forbid more, and allow nothing.
 const VARIABLE: &str = "UNBLINK_POLICY";
 
+/// With these, whoever runs unblink makes the C library take a name for another one (hostname(7), resolv.conf(5)).
+const RENAMING: [&str; 2] = ["LOCALDOMAIN", "HOSTALIASES"];
+
 /// One file.
 #[derive(Debug)]
 pub(super) struct Policy {
@@ -23,6 +26,8 @@ pub(super) struct Policy {
     hosts: Option<Vec<Pattern>>,
     pub max_rate: Option<Rate>,
     hours: Option<Hours>,
+    /// The variable that makes names lead elsewhere, if one is set.
+    renaming: Option<&'static str>,
 }
 
 #[derive(serde::Deserialize, Debug)]
@@ -53,7 +58,7 @@ impl Policy {
     /// No other hosts than these, whoever says so.
     pub(super) fn only(whose: &str, hosts: &[String]) -> Result<Policy> {
         let hosts = hosts.iter().map(|text| Pattern::parse(text)).collect::<Result<_>>()?;
-        Ok(Policy { path: whose.into(), hosts: Some(hosts), max_rate: None, hours: None })
+        Ok(Policy { path: whose.into(), hosts: Some(hosts), max_rate: None, hours: None, renaming: None })
     }
 
     fn read(path: &Path) -> Result<Option<Policy>> {
@@ -79,7 +84,8 @@ impl Policy {
                 Some(Hours::parse(&hours, zone)?)
             }
         };
-        Ok(Policy { path: path.into(), hosts: patterns.transpose()?, max_rate, hours })
+        let renaming = RENAMING.into_iter().find(|name| std::env::var_os(name).is_some());
+        Ok(Policy { path: path.into(), hosts: patterns.transpose()?, max_rate, hours, renaming })
     }
 
     /// What it says of `host`, which has come to `ip`.
@@ -92,6 +98,17 @@ impl Policy {
             let of = if of.is_empty() { "none".to_string() } else { of };
             return Err(Forbidden(format!(
                 "{host} ({ip}) may not be put under load: {} allows {of}",
+                whose()
+            )));
+        }
+        if let (Some(patterns), Some(variable)) = (&self.hosts, self.renaming)
+            && host.parse::<IpAddr>().is_err()
+            // Without a name, what fits does so by its address.
+            && !patterns.iter().any(|pattern| pattern.fits("", ip))
+        {
+            return Err(Forbidden(format!(
+                "{host} ({ip}) may not be put under load: {} allows it by name, and {variable} may make the name lead elsewhere; \
+                 unset {variable}",
                 whose()
             )));
         }
@@ -207,6 +224,24 @@ mod tests {
         assert!(fits(3, "any", "fdff::1") && !fits(3, "any", "fe80::1"));
         assert!(fits(4, "any", "192.0.2.7") && !fits(4, "any", "192.0.2.8"));
         assert!(fits(5, "any", "203.0.113.1"));
+    }
+
+    /// No variable of a user's gives a name that is allowed an address that is not.
+    #[test]
+    fn a_name_that_may_lead_elsewhere_is_not_allowed_by_name() {
+        let mut of = policy("hosts = [\"build-target\", \"10.1.0.0/16\", \"192.0.2.7\"]").unwrap();
+        let is_allowed = |of: &Policy, host: &str, ip: &str| {
+            of.terms(host, ip.parse().unwrap(), Timestamp::UNIX_EPOCH)
+                .map(drop)
+                .map_err(|why| why.to_string())
+        };
+        assert_eq!(is_allowed(&of, "build-target", "203.0.113.9"), Ok(()));
+        of.renaming = Some("LOCALDOMAIN");
+        let said = is_allowed(&of, "build-target", "203.0.113.9").unwrap_err();
+        assert!(said.contains("LOCALDOMAIN may make the name lead elsewhere"), "{said}");
+        for (host, ip) in [("build-target", "10.1.2.3"), ("other", "192.0.2.7"), ("192.0.2.7", "192.0.2.7")] {
+            assert_eq!(is_allowed(&of, host, ip), Ok(()), "{host}");
+        }
     }
 
     #[test]

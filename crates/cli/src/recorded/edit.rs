@@ -4,7 +4,7 @@ use super::{create, of_trace, open, warn};
 use crate::args::recorded::{CutArgs, MergeArgs, SampleArgs, SampleBy};
 use crate::errors::refuse;
 use crate::{exit, output};
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, anyhow};
 use std::path::{Path, PathBuf};
 use unblink_report::format;
 use unblink_trace::Counts;
@@ -15,7 +15,8 @@ pub(super) fn cut(args: &CutArgs) -> Result<u8> {
         refuse!(["to", "from"], "--to must be later than --from: both count from the start of the trace");
     }
     let (trace, out) = (open(&args.trace)?, create(&args.output, [args.trace.as_path()])?);
-    done(edit::cut(trace, args.from.0, args.to.map(|to| to.0), out), &[&args.trace], &args.output)
+    let nothing = "no request started in this part: unblink trace show says how long the trace is";
+    done(edit::cut(trace, args.from.0, args.to.map(|to| to.0), out), &[&args.trace], &args.output, nothing)
 }
 
 pub(super) fn sample(args: &SampleArgs) -> Result<u8> {
@@ -24,19 +25,22 @@ pub(super) fn sample(args: &SampleArgs) -> Result<u8> {
         SampleBy::User => By::User,
         SampleBy::Request => By::Request,
     };
-    done(edit::sample(trace, args.share, by, out), &[&args.trace], &args.output)
+    let nothing = "no request would be left: take a larger share";
+    done(edit::sample(trace, args.share, by, out), &[&args.trace], &args.output, nothing)
 }
 
 pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
     let traces = args.traces.iter().map(|trace| open(trace)).collect::<Result<Vec<_>>>()?;
     let out = create(&args.output, args.traces.iter().map(PathBuf::as_path))?;
     let names: Vec<&PathBuf> = args.traces.iter().collect();
-    done(edit::merge(traces, out), &names, &args.output)
+    done(edit::merge(traces, out), &names, &args.output, "none of the traces has a request")
 }
 
-fn done(result: Result<Counts, EditError>, traces: &[&PathBuf], to: &Path) -> Result<u8> {
+/// `nothing` is said where nothing would be written.
+fn done(result: Result<Counts, EditError>, traces: &[&PathBuf], to: &Path, nothing: &str) -> Result<u8> {
     let counts = result.map_err(|error| match error {
         EditError::Trace(place, error) => of_trace(traces[place], &error),
+        EditError::Nothing => anyhow!("{}: {nothing}", traces[0].display()),
         other => Error::from(other),
     })?;
     let requests = format::plain(&format::plural(counts.requests, "request", "requests"));

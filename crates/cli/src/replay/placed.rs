@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use unblink_core::random::{below, mixed};
 use unblink_core::recorded::{ARRIVAL_BYTES, Bytes, Recorded, RecordedArrival};
-use unblink_core::time::Nanos;
+use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_engine::spill::Spill;
 
 /// Requests of all copies together at the most: eight GiB of a file.
@@ -52,8 +52,13 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, see
             "it would have more than {ARRIVALS_MAX} requests: take a smaller --scale, or a part of the trace"
         );
     }
-    // Rounded up, so that what began with a recorded second begins with it in the replay, too.
-    let faster = |at: Nanos| Nanos((u128::from(at.0) * 1_000_000).div_ceil(u128::from(speed.micro)) as u64);
+    let divided = |at: u64| (u128::from(at) * 1_000_000).div_ceil(u128::from(speed.micro)) as u64;
+    // Rounded up, so that what began with a recorded second begins with it in the replay, too, and its last ns do not become
+    // those of the next one.
+    let faster = |at: Nanos| {
+        let next = (at.0 / SECOND_NS).saturating_add(1).saturating_mul(SECOND_NS);
+        Nanos(divided(at.0).min(divided(next) - 1))
+    };
     let length = faster(read.length).max(faster(read.length - Nanos(1)) + Nanos(1));
     let (operations, now) = Kinds::sorted(&read.operations);
     let arrival = |k: u64| {
@@ -98,7 +103,7 @@ pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, lead: Nanos, see
     let who = |copy: usize, number: u64, wraps: bool| {
         let all = (**read.who.as_ref()?).as_ref().as_chunks::<{ Who::BYTES }>().0;
         let who = Who::from_bytes(all.get(number as usize)?);
-        let took = who.took.map(|took| faster(Nanos(took)).0);
+        let took = who.took.map(divided);
         Some(Who { user: who.user ^ mixed(2 * copy as u64 + u64::from(wraps)), took })
     };
     let mut out = Spill::new().context("can't write a temporary file")?;
@@ -151,17 +156,22 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
     use std::sync::Arc;
-    use unblink_core::time::SECOND_NS;
 
     /// Arrivals at so many ms, each by the user of its number in `parts`.
     fn read(at_ms: &[u64], parts: &[u32]) -> Read {
-        let one = |(k, &ms): (u64, &u64)| {
-            let arrival = RecordedArrival { at: Nanos::from_millis(ms), operation: 0, text: k };
+        let at: Vec<Nanos> = at_ms.iter().map(|&ms| Nanos::from_millis(ms)).collect();
+        read_at(&at, parts)
+    }
+
+    /// The same at these times.
+    fn read_at(times: &[Nanos], parts: &[u32]) -> Read {
+        let one = |(k, &at): (u64, &Nanos)| {
+            let arrival = RecordedArrival { at, operation: 0, text: k };
             let part = parts[k as usize % parts.len()];
             arrival.to_bytes().into_iter().chain(part.to_le_bytes()).collect::<Vec<u8>>()
         };
-        let bytes: Vec<u8> = (0..).zip(at_ms).flat_map(one).collect();
-        let length = Nanos::from_millis(at_ms.last().unwrap() + 1);
+        let bytes: Vec<u8> = (0..).zip(times).flat_map(one).collect();
+        let length = *times.last().unwrap() + Nanos::from_millis(1);
         let operations = Kinds::of_one("GET /");
         Read {
             arrivals: Arc::new(bytes),
@@ -192,27 +202,64 @@ mod tests {
         Factor { micro: milli * 1_000 }
     }
 
-    /// The variance of the number in windows of 100 ms, divided by its mean.
-    fn dispersion(times: &[Nanos], length: Nanos) -> f64 {
-        let mut counts = vec![0.0; (length.0 / (SECOND_NS / 10)) as usize + 1];
-        times.iter().for_each(|at| counts[(at.0 / (SECOND_NS / 10)) as usize] += 1.0);
-        counts.pop();
-        let n = counts.len() as f64;
-        let mean = counts.iter().sum::<f64>() / n;
-        counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (n - 1.0) / mean
+    /// Requests per second, and how often a second this level ends.
+    const BUSY: (f64, f64) = (400.0, 2.0);
+    const QUIET: (f64, f64) = (50.0, 1.0);
+    /// How long each record of the two is.
+    const BUSY_AND_QUIET_S: u64 = 300;
+
+    /// A Poisson process whose rate goes back and forth between the two at random: when its requests are.
+    fn busy_and_quiet(seed: u64) -> Vec<Nanos> {
+        let mut draws = (0..).map(|k| (mixed(mixed(seed) ^ k) >> 11) as f64 / (1_u64 << 53) as f64);
+        let mut draw = || draws.next().unwrap();
+        let mut is_busy = draw() < QUIET.1 / (BUSY.1 + QUIET.1);
+        let (mut at, mut all) = (0.0, Vec::new());
+        while at < BUSY_AND_QUIET_S as f64 {
+            let (rate, ends) = if is_busy { BUSY } else { QUIET };
+            at -= (1.0 - draw()).ln() / (rate + ends);
+            if draw() * (rate + ends) < ends {
+                is_busy = !is_busy;
+            } else if at < BUSY_AND_QUIET_S as f64 {
+                all.push(Nanos((at * 1e9) as u64));
+            }
+        }
+        all
+    }
+
+    /// Its rate, and its index of dispersion in windows of so many seconds (W. Fischer and K. Meier-Hellstern, The Markov-modulated
+    /// Poisson process cookbook, 1993).
+    fn law(window_s: f64) -> (f64, f64) {
+        let ((busy, to_quiet), (quiet, to_busy)) = (BUSY, QUIET);
+        let both = to_quiet + to_busy;
+        let rate = (busy * to_busy + quiet * to_quiet) / both;
+        let spread = 2.0 * (busy - quiet).powi(2) * to_quiet * to_busy / (both.powi(3) * rate);
+        (rate, 1.0 + spread * (1.0 - (1.0 - (-both * window_s).exp()) / (both * window_s)))
+    }
+
+    /// How far the numbers in windows lie from their known mean, squared, in units of that mean.
+    fn dispersion(times: &[Nanos], window_ms: u64, mean: f64) -> f64 {
+        let mut counts = vec![0.0; (BUSY_AND_QUIET_S * 1_000 / window_ms) as usize];
+        times.iter().for_each(|at| counts[(at.0 / (window_ms * 1_000_000)) as usize] += 1.0);
+        counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64 / mean
     }
 
     #[test]
     fn each_recorded_second_has_its_requests_at_any_speed() {
-        let at = bursty(20_000);
-        for milli in [60_000, 2_000, 500, 7_300] {
-            let placed = placed(&read(&at, &[0]), factor(milli), Factor::ONE, Nanos::ZERO, 1).unwrap();
+        let mut at: Vec<Nanos> = bursty(20_000).into_iter().map(Nanos::from_millis).collect();
+        // The first and the last moment of each second.
+        let seconds = at.last().unwrap().0 / SECOND_NS;
+        at.extend(
+            (0..seconds).flat_map(|second| [0, SECOND_NS - 1].map(|ns| Nanos(second * SECOND_NS + ns))),
+        );
+        at.sort_unstable();
+        for milli in [60_000, 2_000, 500, 7_300, 1_000_000] {
+            let placed = placed(&read_at(&at, &[0]), factor(milli), Factor::ONE, Nanos::ZERO, 1).unwrap();
             let mut expected = BTreeMap::new();
-            at.iter().for_each(|ms| *expected.entry(ms / 1_000).or_insert(0) += 1);
+            at.iter().for_each(|at| *expected.entry(at.0 / SECOND_NS).or_insert(0) += 1);
             for (second, count) in expected {
                 let due = |second: u64| Nanos((second * SECOND_NS * 1_000).div_ceil(milli));
                 let before = |end| placed.recorded.count_before(end);
-                assert_eq!(before(due(second + 1)) - before(due(second)), count, "second {second}");
+                assert_eq!(before(due(second + 1)) - before(due(second)), count, "second {second}, {milli}");
             }
         }
     }
@@ -235,17 +282,37 @@ mod tests {
         assert!(times(&placed).iter().map(|at| at.0).eq(expected));
     }
 
-    /// Two copies that don't depend on each other have twice the variance and twice the mean.
+    /// Copies that don't depend on each other add up: as many times the variance, and as many times the mean. What bounds the difference
+    /// from the law is the scatter of 16 records of 300 s, in which the numbers in windows of 100 ms, 1 s and 10 s are counted.
     #[test]
     fn copies_keep_the_index_of_dispersion() {
-        let at = bursty(60_000);
-        let index = |milli| {
-            let placed = placed(&read(&at, &[0]), Factor::ONE, factor(milli), Nanos::ZERO, 3).unwrap();
-            dispersion(&times(&placed), placed.recorded.length())
-        };
-        let (one, two, four) = (index(1_000), index(2_000), index(4_000));
-        assert!(one > 3.0, "bursty: {one}");
-        assert!((two / one - 1.0).abs() < 0.15 && (four / one - 1.0).abs() < 0.2, "{one} {two} {four}");
+        const RECORDS: u64 = 16;
+        let records: Vec<Vec<Nanos>> = (0..RECORDS).map(busy_and_quiet).collect();
+        for copies in [1, 2, 4] {
+            let all: Vec<Vec<Nanos>> = (0..)
+                .zip(&records)
+                .map(|(seed, at)| {
+                    let read = Read { length: Nanos::from_secs(BUSY_AND_QUIET_S), ..read_at(at, &[0]) };
+                    let placed =
+                        placed(&read, Factor::ONE, factor(1_000 * copies), Nanos::ZERO, seed).unwrap();
+                    times(&placed)
+                })
+                .collect();
+            for window_ms in [100, 1_000, 10_000] {
+                let (rate, index) = law(window_ms as f64 / 1e3);
+                let mean = (rate * window_ms as f64 / 1e3) * copies as f64;
+                let found: Vec<f64> = all.iter().map(|times| dispersion(times, window_ms, mean)).collect();
+                let average = found.iter().sum::<f64>() / RECORDS as f64;
+                let squares = found.iter().map(|one| (one - average).powi(2)).sum::<f64>();
+                let error = (squares / (RECORDS * (RECORDS - 1)) as f64).sqrt();
+                let what = format!(
+                    "{copies} copies, {window_ms} ms: {average:.2} and not {index:.2}, by {error:.2}"
+                );
+                assert!((average - index).abs() < 3.5 * error, "{what}");
+                // The same users twice at once would have twice the index.
+                assert!((average - 2.0 * index).abs() > 3.5 * error, "{what}");
+            }
+        }
     }
 
     #[test]

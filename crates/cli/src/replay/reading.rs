@@ -74,7 +74,7 @@ impl LeftOut {
         let without: Vec<String> = without.collect();
         if !without.is_empty() {
             lines.push(format!(
-                "the trace lacks what some of its requests had: {}; they are sent without",
+                "the trace lacks what some of its requests had: {}; those that are sent are sent without",
                 without.join(", ")
             ));
         }

@@ -113,17 +113,19 @@ fn cpu_ns(pid: u32) -> Option<u64> {
 
 /// Where `cpu.stat` of a process may be, by its /proc/PID/cgroup: cgroups(7), version 2 and 1.
 fn places_of(groups: &str) -> Vec<PathBuf> {
-    let place = |line: &str| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let mount = match controllers {
-            "" => "/sys/fs/cgroup".to_string(),
-            list if list.split(',').any(|one| one == "cpu") => format!("/sys/fs/cgroup/{list}"),
+    let places = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?.to_string(), parts.next()?);
+        let mounts = match &*controllers {
+            "" => vec![String::new()],
+            // The folder may be called by them in another order; `cpu` is then a link to it.
+            list if list.split(',').any(|one| one == "cpu") => vec![format!("/{list}"), "/cpu".to_string()],
             _ => return None,
         };
-        Some(PathBuf::from(format!("{mount}{path}")).join("cpu.stat"))
+        let place = |mount: &String| PathBuf::from(format!("/sys/fs/cgroup{mount}{path}")).join("cpu.stat");
+        Some(mounts.iter().map(place).collect::<Vec<_>>())
     };
-    groups.lines().filter_map(place).collect()
+    groups.lines().filter_map(places).flatten().collect()
 }
 
 fn throttled_ns(cpu_stat: &Path) -> Option<u64> {
@@ -183,8 +185,10 @@ mod tests {
     fn a_group_says_how_long_it_was_throttled() {
         let second = places_of("0::/system.slice/shop.service\n");
         assert_eq!(second, [PathBuf::from("/sys/fs/cgroup/system.slice/shop.service/cpu.stat")]);
-        let first = places_of("12:memory:/a\n4:cpu,cpuacct:/docker/b:c\n1:name=systemd:/a\n");
-        assert_eq!(first, [PathBuf::from("/sys/fs/cgroup/cpu,cpuacct/docker/b:c/cpu.stat")]);
+        let first = places_of("12:memory:/a\n4:cpuacct,cpu:/docker/b:c\n1:name=systemd:/a\n");
+        let folders =
+            ["cpuacct,cpu", "cpu"].map(|folder| format!("/sys/fs/cgroup/{folder}/docker/b:c/cpu.stat"));
+        assert_eq!(first, folders.map(PathBuf::from));
         let text = "usage_usec 77\nnr_periods 10\nnr_throttled 3\nthrottled_usec 2500\n";
         assert_eq!(throttled_in(text), Some(2_500_000));
         assert_eq!(throttled_in("nr_periods 10\nnr_throttled 3\nthrottled_time 2500\n"), Some(2_500));

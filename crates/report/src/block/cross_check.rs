@@ -131,6 +131,24 @@ mod tests {
         }
     }
 
+    /// A difference is not called waiting where those whom the service timed were others.
+    #[test]
+    fn what_its_times_have_in_them_besides_is_told() {
+        let mut doc = fixture::cross_checked();
+        assert!(!said(&doc).contains("They have"));
+        doc.arrivals.failed = 3;
+        assert!(said(&doc).contains("They have requests that failed here in them, too"), "{}", said(&doc));
+        let arrivals = doc.arrivals.clone();
+        doc.warmup = Some(arrivals);
+        let requests = doc.cross_check.as_mut().and_then(|check| check.requests.as_mut()).expect("counts");
+        requests.there = requests.here_max + 1;
+        let said = said(&doc);
+        assert!(
+            said.contains("the warm-up and requests that failed here and what others asked in them"),
+            "{said}"
+        );
+    }
+
     #[test]
     fn what_agrees_and_what_is_slower_there_is_told() {
         let mut doc = fixture::cross_checked();

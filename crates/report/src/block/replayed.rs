@@ -38,9 +38,22 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
     Some(Section {
         class: "replayed wide-block",
         name: "Recorded and replayed",
-        note: "then: as the log has it; now: service time, from the send".into(),
+        note: note(doc, replay.operations.iter().map(|then| then.requests).sum()),
         blocks: std::iter::once(table).chain(more(left_out)).collect(),
     })
+}
+
+/// What stands beside what. Where only a part of the record was replayed, what was recorded is still all of it.
+fn note(doc: &RunDocument, recorded: u64) -> String {
+    let mut note =
+        "then: as the log has it, of failed requests, too, and to 1\u{a0}%; now: service time of ok answers"
+            .to_string();
+    let due = doc.arrivals.due();
+    if due < recorded {
+        let [due, all] = [due, recorded].map(format::count);
+        note += &format!("; then has all {all} recorded requests in it, now {due}");
+    }
+    note
 }
 
 /// Which share of the answers that have a status says that something failed.
@@ -89,6 +102,8 @@ mod tests {
             let texts = |row: &Vec<Span>| row.iter().map(|(_, text)| format::plain(text)).collect::<Vec<_>>();
             std::iter::once(&table.head).chain(&table.rows).map(texts).collect::<Vec<_>>()
         };
+        // All that was recorded was replayed, or more.
+        assert!(!section(&doc, Room::Page).expect("a replay").note.contains("then has all"));
         let page = rows(Room::Page);
         assert_eq!(page[0].len(), 9);
         assert_eq!((page[1][1].as_str(), page[1][2].as_str()), ("1 000", "1 %"));
@@ -99,5 +114,14 @@ mod tests {
         assert_eq!(page[1][5], service(&doc.operations[0], 0.5).map(|text| format::plain(&text)).unwrap());
         assert_eq!((page[2][2].as_str(), page[2][4].as_str()), ("–", "–"));
         assert_eq!(rows(Room::Narrow)[0].len(), 7);
+        let due = doc.arrivals.scheduled;
+        doc.plan.replay.as_mut().expect("a replay").operations[0].requests = due + 1;
+        let note = section(&doc, Room::Page).expect("a replay").note;
+        let expected = format!(
+            "then has all {} recorded requests in it, now {}",
+            format::count(due + 1),
+            format::count(due)
+        );
+        assert!(note.ends_with(&expected), "{note}");
     }
 }

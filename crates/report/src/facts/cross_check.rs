@@ -46,9 +46,10 @@ pub(crate) fn its_clock(doc: &RunDocument) -> Option<String> {
     {
         return Some(format!(
             "At {} its clock shows at least {} less than users wait: it starts when the service takes a request up. What comes \
-             before that, and the way back, is in none of its figures.",
+             before that, and the way back, is in none of its figures.{}",
             format::quantile_label(ours.q),
-            format::least(gap)
+            format::least(gap),
+            also_there(doc)
         ));
     }
     let mut below = pairs().filter(|(ours, theirs)| {
@@ -64,6 +65,25 @@ pub(crate) fn its_clock(doc: &RunDocument) -> Option<String> {
     }
     pairs().next()?;
     Some("Its clock and that of our users agree, as far as its buckets tell.".into())
+}
+
+/// What its times have in them that ours leave out: some of the difference may be due to it.
+fn also_there(doc: &RunDocument) -> String {
+    let requests = doc.cross_check.as_ref().and_then(|check| check.requests.as_ref());
+    let others = [
+        (doc.warmup.as_ref().is_some_and(|warmup| warmup.scheduled > 0), "the warm-up"),
+        (doc.arrivals.failed > 0, "requests that failed here"),
+        (requests.is_some_and(|of| of.there > of.here_max), "what others asked"),
+    ];
+    let others: Vec<&str> =
+        others.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what).collect();
+    match others[..] {
+        [] => String::new(),
+        _ => format!(
+            " They have {} in them, too, which may make up a part of the difference.",
+            others.join(" and ")
+        ),
+    }
 }
 
 /// Ours at this quantile, as it must be printed.

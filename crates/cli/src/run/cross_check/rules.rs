@@ -69,7 +69,7 @@ impl Rules {
         for (selector, level) in self.all.iter_mut().filter_map(|rule| rule.metric.as_mut()) {
             let kind = super::watched::kind(selector, kinds);
             let level = level.get_or_insert_with(|| Level::new(selector.clone(), kind));
-            samples.iter().for_each(|(at, samples)| level.take(*at, samples));
+            samples.iter().for_each(|(at, samples)| level.take_page(*at, samples));
         }
     }
 

@@ -65,7 +65,7 @@ impl Service {
 
     fn take_answer(&mut self, Answered { role, samples, kinds }: &Answered) {
         let is_for = |own: Role| role.is_none_or(|role| role == own);
-        self.watched.take(samples, kinds, is_for);
+        self.watched.take(samples, kinds, role.is_none(), is_for);
         for (at, samples) in samples {
             let before = self.resets_seen();
             let mut wrong = None;

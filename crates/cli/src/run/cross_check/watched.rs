@@ -54,11 +54,12 @@ impl Watched {
         self.metrics.is_empty()
     }
 
-    /// Takes samples in for those that they are for.
+    /// Takes samples in for those that they are for. A page has all samples of its time.
     pub(super) fn take(
         &mut self,
         samples: &ByTime,
         kinds: &HashMap<String, Kind>,
+        is_page: bool,
         is_for: impl Fn(Role) -> bool,
     ) {
         for (_, metric) in
@@ -71,7 +72,10 @@ impl Watched {
                 *is_seen |= samples
                     .iter()
                     .any(|sample| sample.name == selector.name && selector.is_met_by(&sample.labels));
-                level.take(*at, samples);
+                match is_page {
+                    true => level.take_page(*at, samples),
+                    false => level.take(*at, samples),
+                }
             }
         }
     }
@@ -121,7 +125,7 @@ mod tests {
             |name: &str, value| Sample { name: name.into(), labels: Vec::new(), value: Value::Number(value) };
         let round = |watched: &mut Watched, at, values: [f64; 2], is_answered| {
             let samples = vec![(at, vec![sample("m_bytes", values[0]), sample("a_total", values[1])])];
-            watched.take(&samples, &HashMap::new(), |_| true);
+            watched.take(&samples, &HashMap::new(), true, |_| true);
             watched.tell(is_answered);
             watched.news.take()
         };
