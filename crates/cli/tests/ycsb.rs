@@ -152,6 +152,26 @@ fn a_run_needs_its_records() {
     run(&["--command", "GET a"]).refused(&["--command and --workload"]);
 }
 
+/// Of 1,024 streams each numbers its own inserts, so that records would be asked for that never come to be.
+#[test]
+fn inserts_need_arrivals_in_order() {
+    let place = Place::new();
+    let url = "redis://127.0.0.1:1";
+    let called = |letter: &str, more: &[&str]| {
+        let name = format!("ycsb-{letter}");
+        let args = ["run", url, "-R", "100", "-n", "3", "--workload", &name, "--no-preflight", "--json"];
+        call(&place, &[&args[..], &["--set", "recordcount=1k", "--timeout", "1s"], more].concat())
+    };
+    for letter in ["d", "e"] {
+        for arrivals in ["poisson", "bursty"] {
+            called(letter, &["--arrivals", arrivals])
+                .refused(&["new_key numbers the records that are inserted", "--arrivals even"]);
+        }
+        assert_ne!(called(letter, &[]).code(), Some(2), "even arrivals are in order");
+    }
+    assert_ne!(called("a", &["--arrivals", "poisson"]).code(), Some(2), "nothing is inserted");
+}
+
 #[test]
 fn a_record_that_is_gone_is_not_found() {
     let redis = Redis::start(&[]);

@@ -24,7 +24,7 @@ use unblink_core::origins::{ORIGINS_MAX, SocketUse};
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expects};
-use unblink_workload::{Composition, Lets, Values};
+use unblink_workload::{Composition, Lets, Values, ValuesError};
 
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
@@ -380,7 +380,13 @@ impl Requests {
             return Ok(None);
         }
         let values = Values::new((*self.lets).clone(), compositions, &self.inserts, plan, seed);
-        values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
+        values.map(Some).map_err(|error| {
+            let fields: &[&str] = match error {
+                ValuesError::InsertsOutOfOrder { .. } => &["arrivals", "closed"],
+                ValuesError::NoSchedule { .. } | ValuesError::RandomOrder { .. } => &["order"],
+            };
+            refused(fields, error.to_string())
+        })
     }
 
     /// Some answers come event by event.
