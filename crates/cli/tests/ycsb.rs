@@ -208,8 +208,10 @@ fn property_files_are_read_and_output_is_written_as_by_ycsb() {
     let said = call(&place, &[&args[..], &exports].concat());
     assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
     let text = place.text("ycsb.txt");
+    assert!(!text.contains("[Intended-READ], Return="), "no operation is counted twice: {text}");
     for line in [
         "[OVERALL], RunTime(ms), 500",
+        "[OVERALL], Throughput(ops/sec), 200.0",
         "[READ], Operations, 50",
         "[READ], Return=OK, 50",
         "[Intended-READ], Operations, 50",
