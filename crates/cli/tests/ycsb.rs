@@ -139,6 +139,7 @@ fn a_run_needs_its_records() {
     let url = redis.url();
     let run = |more: &[&str]| call(&Place::new(), &[&["run", url.as_str()], &RUN[..], more].concat());
     run(&[]).refused(&["has no records of this workload", "unblink fill"]);
+    fill(&url, &["--set", "recordcount=0"]).refused(&["recordcount=0", "nothing to write"]);
     let said = fill(&url, &["--set", "recordcount=50"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     run(&["--set", "recordcount=60"])
@@ -246,6 +247,7 @@ fn a_fill_goes_on_where_it_was_interrupted() {
     let progress = place.text("unblink-fill.json");
     assert!(!progress.contains("\"written\": 0") && progress.contains("\"written\""), "{progress}");
     call(&[]).refused(&["--resume"]);
+    call(&["--resume", "--unix-socket", "b.sock"]).refused(&["another store, workload or seed"]);
     call(&["--resume", "--seed", "2"]).refused(&["another store, workload or seed"]);
     let said = call(&["--resume", "--json"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
