@@ -1,10 +1,11 @@
 //! A run as YCSB prints one (its `TextMeasurementsExporter`), for whoever has parsers of that.
 //!
 //! Sections are `[READ]`, from the send on, and `[Intended-READ]`, from the intended start on, as `measurement.interval=both` has
-//! them. Times are whole microseconds. As in YCSB they are those of the operations that came to a good end; how many others there
-//! were stands in the lines that begin with `Return=`.
+//! them. Times are whole microseconds. They are those of the operations that came to a good end, as there; how many others there
+//! were stands in the lines that begin with `Return=`, once for each operation. The times of those, which YCSB has in `[READ-FAILED]`,
+//! are in no section. An operation is counted once: a read-modify-write is no `[READ]` and no `[UPDATE]` besides.
 
-use crate::document::RunDocument;
+use crate::document::{Arrivals, RunDocument};
 use crate::tally::Tally;
 use std::fmt::Write;
 use unblink_core::record::{Apart, Series, Track};
@@ -24,22 +25,32 @@ pub fn completed(tally: &Tally, place: usize, series: Series) -> Track<u64> {
 pub fn text(document: &RunDocument, tally: &Tally) -> String {
     let mut out = String::new();
     let load_ns = document.series.load_to_ns - document.series.load_from_ns;
-    // Writing to a string can't fail.
-    let _ = writeln!(out, "[OVERALL], RunTime(ms), {}", load_ns / 1_000_000);
-    let _ = writeln!(out, "[OVERALL], Throughput(ops/sec), {:?}", document.rate.achieved);
+    overall(&mut out, &document.arrivals, load_ns);
     for (place, operation) in document.operations.iter().enumerate() {
         let name = operation.plan.name.replace([',', '[', ']'], "_");
         for (series, before) in CLOCKS {
             section(&mut out, &format!("[{before}{name}]"), &completed(tally, place, series));
-            let _ = writeln!(out, "[{before}{name}], Return=OK, {}", operation.arrivals.ok);
+            if series != Series::Service {
+                continue;
+            }
+            // Writing to a string can't fail.
+            let _ = writeln!(out, "[{name}], Return=OK, {}", operation.arrivals.ok);
             let ends = operation.failures.iter().map(|(kind, n)| (returned(kind), *n));
             let timed_out = ("TIMED_OUT".to_string(), operation.arrivals.timed_out.unwrap_or(0));
             for (kind, n) in ends.chain([timed_out]).filter(|(_, n)| *n > 0) {
-                let _ = writeln!(out, "[{before}{name}], Return={kind}, {n}");
+                let _ = writeln!(out, "[{name}], Return={kind}, {n}");
             }
         }
     }
     out
+}
+
+/// As there, throughput is of all operations that have ended, however they did, over the run's time.
+fn overall(out: &mut String, arrivals: &Arrivals, load_ns: u64) {
+    let ended = arrivals.ok + arrivals.failed + arrivals.timed_out;
+    let per_s = if load_ns == 0 { 0.0 } else { ended as f64 * 1e9 / load_ns as f64 };
+    let _ = writeln!(out, "[OVERALL], RunTime(ms), {}", load_ns / 1_000_000);
+    let _ = writeln!(out, "[OVERALL], Throughput(ops/sec), {per_s:?}");
 }
 
 /// YCSB's word for what is not there has no protocol before it.
@@ -65,6 +76,14 @@ fn section(out: &mut String, name: &str, track: &Track<u64>) {
 mod tests {
     use super::*;
     use unblink_core::time::Nanos;
+
+    #[test]
+    fn throughput_is_of_all_operations_over_the_run_time() {
+        let arrivals = Arrivals { ok: 900, failed: 80, timed_out: 20, unsent: 7, ..Arrivals::default() };
+        let mut out = String::new();
+        overall(&mut out, &arrivals, 2_000_000_000);
+        assert_eq!(out, "[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 500.0\n");
+    }
 
     #[test]
     fn a_section_has_the_lines_of_ycsb() {

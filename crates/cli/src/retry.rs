@@ -81,8 +81,8 @@ pub(crate) fn check(spec: &PlanSpec) -> Result<()> {
     if spec.retry.as_ref().is_some_and(|retry| !is_tried_again(retry)) {
         refuse!(
             ["attempts"],
-            "--attempts: no request of this run is safe to send twice (POST and PATCH are not); add --retry-unsafe to \
-             retry them all the same"
+            "--attempts: no request of this run is safe to send twice, since each may change something there (POST and PATCH of HTTP, \
+             commands and statements that do not only read); add --retry-unsafe to retry them all the same"
         );
     }
     Ok(())

@@ -141,3 +141,30 @@ fn it_is_said_that_such_draws_do_not_come_again() {
     assert!(refused.stderr.contains("\"soon\" is neither expected nor acknowledged"), "{refused:?}");
     assert!(refused.stderr.contains("plan.toml:6:"), "{refused:?}");
 }
+
+/// Streams of Poisson arrivals number their own inserts: the newest number is not that of the newest key.
+#[test]
+fn the_newest_key_needs_arrivals_in_order() {
+    let place = Place::new();
+    let plan = |arrivals: &str, insert: &str| {
+        format!(
+            "target = \"http://127.0.0.1:9\"\n[load]\nrate = 10\nduration = \"1s\"\narrivals = \"{arrivals}\"\n[let]\n\
+             key = \"latest(10)\"\nnew = \"sequential(from=10)\"\n[world]\nserver = \"service=1ms\"\n\
+             [[requests]]\nurl = \"/put/{insert}\"\nmethod = \"POST\"\nweight = 1\ninserts = true\n\
+             [[requests]]\nurl = \"/get/{{{{key}}}}\"\nweight = 1\n"
+        )
+    };
+    place.file("plan.toml", plan("poisson", "{{new}}"));
+    for command in [&["plan", "check"][..], &["run"], &["sim"], &["try"]] {
+        let refused = place.call(&[command, &["plan.toml"]].concat());
+        refused
+            .refused(&["new numbers the records that are inserted, which key counts on", "--arrivals even"]);
+        assert!(refused.stderr.contains("plan.toml:5:"), "{command:?}: {refused:?}");
+    }
+    // What the server numbers is in the order in which it comes.
+    for (arrivals, insert) in [("even", "{{new}}"), ("poisson", "{{uuid}}")] {
+        place.file("plan.toml", plan(arrivals, insert));
+        let checked = place.call(&["plan", "check", "plan.toml"]);
+        assert_eq!(checked.code(), Some(0), "{checked:?}");
+    }
+}

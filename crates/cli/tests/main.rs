@@ -61,6 +61,7 @@ mod plan_examples;
 mod plan_loads;
 mod plan_of_experiments;
 mod plan_values;
+mod poolers;
 mod postgres;
 mod preflight;
 mod record;

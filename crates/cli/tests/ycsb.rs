@@ -139,6 +139,7 @@ fn a_run_needs_its_records() {
     let url = redis.url();
     let run = |more: &[&str]| call(&Place::new(), &[&["run", url.as_str()], &RUN[..], more].concat());
     run(&[]).refused(&["has no records of this workload", "unblink fill"]);
+    fill(&url, &["--set", "recordcount=0"]).refused(&["recordcount=0", "nothing to write"]);
     let said = fill(&url, &["--set", "recordcount=50"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     run(&["--set", "recordcount=60"])
@@ -150,6 +151,26 @@ fn a_run_needs_its_records() {
     run(&["--set", "recordcont=1"]).refused(&["recordcont=1", "no such property"]);
     run(&["--let", "key=uniform(5)"]).refused(&["--let and --workload"]);
     run(&["--command", "GET a"]).refused(&["--command and --workload"]);
+}
+
+/// Of 1,024 streams each numbers its own inserts, so that records would be asked for that never come to be.
+#[test]
+fn inserts_need_arrivals_in_order() {
+    let place = Place::new();
+    let url = "redis://127.0.0.1:1";
+    let called = |letter: &str, more: &[&str]| {
+        let name = format!("ycsb-{letter}");
+        let args = ["run", url, "-R", "100", "-n", "3", "--workload", &name, "--no-preflight", "--json"];
+        call(&place, &[&args[..], &["--set", "recordcount=1k", "--timeout", "1s"], more].concat())
+    };
+    for letter in ["d", "e"] {
+        for arrivals in ["poisson", "bursty"] {
+            called(letter, &["--arrivals", arrivals])
+                .refused(&["new_key numbers the records that are inserted", "--arrivals even"]);
+        }
+        assert_ne!(called(letter, &[]).code(), Some(2), "even arrivals are in order");
+    }
+    assert_ne!(called("a", &["--arrivals", "poisson"]).code(), Some(2), "nothing is inserted");
 }
 
 #[test]
@@ -188,8 +209,10 @@ fn property_files_are_read_and_output_is_written_as_by_ycsb() {
     let said = call(&place, &[&args[..], &exports].concat());
     assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
     let text = place.text("ycsb.txt");
+    assert!(!text.contains("[Intended-READ], Return="), "no operation is counted twice: {text}");
     for line in [
         "[OVERALL], RunTime(ms), 500",
+        "[OVERALL], Throughput(ops/sec), 200.0",
         "[READ], Operations, 50",
         "[READ], Return=OK, 50",
         "[Intended-READ], Operations, 50",
@@ -224,6 +247,7 @@ fn a_fill_goes_on_where_it_was_interrupted() {
     let progress = place.text("unblink-fill.json");
     assert!(!progress.contains("\"written\": 0") && progress.contains("\"written\""), "{progress}");
     call(&[]).refused(&["--resume"]);
+    call(&["--resume", "--unix-socket", "b.sock"]).refused(&["another store, workload or seed"]);
     call(&["--resume", "--seed", "2"]).refused(&["another store, workload or seed"]);
     let said = call(&["--resume", "--json"]);
     assert_eq!(said.code(), Some(0), "{said:?}");

@@ -89,6 +89,18 @@ pub enum ValuesError {
         /// The value.
         name: String,
     },
+    /// Inserts are numbered, and come in no order of time.
+    #[error(
+        "{name} numbers the records that are inserted{}, and these arrivals have no numbers in order of time: Poisson and bursty ones come \
+         from 1,024 streams, and several loads and closed users take turns. Use one open load of --arrivals even",
+        .follower.as_ref().map(|follower| format!(", which {follower} counts on")).unwrap_or_default()
+    )]
+    InsertsOutOfOrder {
+        /// The value that numbers them.
+        name: String,
+        /// The value that counts on their order.
+        follower: Option<String>,
+    },
     /// Rows are taken by number, which arrivals in random order don't have.
     #[error(
         "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \

@@ -29,6 +29,11 @@ impl<'a> Inserting<'a> {
         }
     }
 
+    /// None of them is a step of a journey.
+    pub(crate) fn has_no_steps(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// So many keys for so many arrivals of a load.
     pub(crate) fn part_of(&self, load: u32) -> (u64, u64) {
         let asked = self.plan.asked_by(load);

@@ -19,6 +19,7 @@ mod frozen;
 mod globals;
 mod hole;
 mod identity;
+mod in_order;
 mod inserted;
 mod inserting;
 mod kept;

@@ -130,6 +130,11 @@ impl Source {
         }
     }
 
+    /// Whether records that are inserted are numbered by it, each behind the one before.
+    pub(crate) fn numbers_inserts(&self) -> bool {
+        matches!(&self.kind, Kind::Ycsb(ycsb) if ycsb.needs_ordinal())
+    }
+
     /// Whether numbers are drawn, not rows.
     pub fn is_number(&self) -> bool {
         !matches!(self.kind, Kind::Rows(_))

@@ -11,6 +11,7 @@ use crate::frozen::Frozen;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::identity;
+use crate::in_order::{self, ExpectedInserts};
 use crate::inserted::Inserted;
 use crate::inserting::Inserting;
 use crate::kept::Kept;
@@ -39,8 +40,8 @@ pub struct Values {
     among: Box<[Option<Vec<Option<Among>>>]>,
     /// By operation.
     compositions: Box<[Option<Composition>]>,
-    /// For each load, which part of its arrivals inserts a key: so many of so many.
-    inserting: Box<[(u64, u64)]>,
+    /// For each load, which part of its arrivals inserts a key.
+    inserting: Box<[ExpectedInserts]>,
     /// Where a value counts only the inserts that have ended.
     inserted: Option<Inserted>,
     /// What is drawn for a place is seeded by this, and by the place.
@@ -70,9 +71,10 @@ impl Values {
         if let Some((name, _)) = lets.iter().find(|(_, source)| source.needs().inserted && !plan.is_open()) {
             return Err(ValuesError::NoSchedule { name: name.to_string() });
         }
+        in_order::check(&lets, &compositions, inserts, plan)?;
         let inserting = Inserting::new(inserts, plan);
         inserting.check(&lets, &compositions)?;
-        let inserting = (0..loads).map(|load| inserting.part_of(load)).collect();
+        let inserting = (0..loads).map(|load| ExpectedInserts::of(plan, load, &inserting)).collect();
         let among = lets.iter().enumerate().map(|(number, (name, source))| {
             if !source.needs().ordinal {
                 return Ok(None);
@@ -222,17 +224,19 @@ impl Values {
         });
         let needs = self.lets.source(of).needs();
         let inserted = match (needs.inserted, needs.ended) {
-            (true, true) => self.inserted_before(began.min(ended), plan),
-            (true, false) => self.inserted_before(began, plan),
+            (true, is_ended) => {
+                let until = if is_ended { began.min(ended) } else { began };
+                self.inserted_before(until, is_ended, plan)
+            }
             (false, _) => 0,
         };
         Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted }
     }
 
-    /// How many inserts are expected before this time of the schedule.
-    fn inserted_before(&self, elapsed: Nanos, plan: &Plan) -> u64 {
-        let of_load = |(schedule, &(part, whole)): (&Arc<Schedule>, &(u64, u64))| {
-            (u128::from(schedule.expected_before(elapsed)) * u128::from(part) / u128::from(whole)) as u64
+    /// How many inserts are expected before this time of the schedule; no more than are `sure` where it must be.
+    fn inserted_before(&self, elapsed: Nanos, sure: bool, plan: &Plan) -> u64 {
+        let of_load = |(schedule, inserting): (&Arc<Schedule>, &ExpectedInserts)| {
+            inserting.among(schedule.expected_before(elapsed), sure)
         };
         plan.schedules().zip(&self.inserting).map(of_load).sum()
     }

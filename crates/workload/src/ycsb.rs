@@ -23,8 +23,8 @@ const PERCENTILE_MIN: f64 = 0.01;
 pub(crate) enum Ycsb {
     /// Ranks are keys: 0 is the most frequent one.
     Zipfian { gray: Gray },
-    /// Keys are hashes of ranks, modulo the number of keys with those to come; what is not there yet is drawn again.
-    Scrambled { gray: Gray, keys: u64, coming: u64, acknowledged: bool },
+    /// Keys are hashes of ranks, modulo at least the number of keys with those to come; what is not there yet is drawn again.
+    Scrambled { gray: Gray, keys: u64, coming: u64, modulo: u64, acknowledged: bool },
     /// The last key minus a zipfian rank below it, so key 0 is never drawn.
     Latest { gray: Gray, keys: u64, acknowledged: bool },
     /// The hot keys are the first ones.
@@ -38,7 +38,7 @@ pub(crate) enum Ycsb {
 /// The functions of this module, and how each is written.
 pub(crate) const FUNCTIONS: [(&str, &str); 6] = [
     ("ycsb_zipfian", "ycsb_zipfian(n, theta=0.99)"),
-    ("ycsb_scrambled", "ycsb_scrambled(n, coming=0, inserts=expected|acknowledged)"),
+    ("ycsb_scrambled", "ycsb_scrambled(n, coming=0, inserts=expected|acknowledged, modulo=)"),
     ("ycsb_latest", "ycsb_latest(n, theta=0.99, inserts=expected|acknowledged)"),
     ("ycsb_hotspot", "ycsb_hotspot(n, keys=20%, draws=80%)"),
     (
@@ -62,15 +62,21 @@ impl Ycsb {
                 Ok(Ycsb::Zipfian { gray: Gray::new(keys, theta(&given)?) })
             }
             "ycsb_scrambled" => {
-                let given = given(&["n", "coming", "inserts"])?;
+                let given = given(&["n", "coming", "inserts", "modulo"])?;
                 let keys = count(&given, KEYS_MAX)?;
                 let coming = given.whole("coming")?.unwrap_or(0);
                 if coming > keys.saturating_mul(COMING_MAX).min(KEYS_MAX) {
                     let message = "`coming` is more than 99 times `n`: nearly every key would be drawn again";
                     return Err(given.refused("coming", message));
                 }
+                let modulo = given.whole("modulo")?.unwrap_or(keys + coming);
+                if modulo < keys + coming || modulo > keys.saturating_mul(COMING_MAX + 1) {
+                    let message =
+                        "`modulo` must be `n` and `coming` together at least, and 100 times `n` at most";
+                    return Err(given.refused("modulo", message));
+                }
                 let gray = Gray::with_zeta(SCRAMBLED_RANKS, Zeta::of(0.99), 0.99, SCRAMBLED_ZETA);
-                Ok(Ycsb::Scrambled { gray, keys, coming, acknowledged: acknowledged(&given)? })
+                Ok(Ycsb::Scrambled { gray, keys, coming, modulo, acknowledged: acknowledged(&given)? })
             }
             "ycsb_latest" => {
                 let given = given(&["n", "theta", "inserts"])?;
@@ -116,8 +122,8 @@ impl Ycsb {
         let mut draws = Draws::new(seed, drawing.key);
         Some(match self {
             Ycsb::Zipfian { gray } => gray.rank(&mut draws),
-            Ycsb::Scrambled { gray, keys, coming, .. } => loop {
-                let key = hashed(gray.rank(&mut draws)) % (keys + coming);
+            Ycsb::Scrambled { gray, keys, modulo, .. } => loop {
+                let key = hashed(gray.rank(&mut draws)) % modulo;
                 if key < keys.saturating_add(drawing.inserted) {
                     break key;
                 }

@@ -273,6 +273,34 @@ fn the_newest_key_is_known_exactly_while_a_poisson_load_rises() {
     assert!(checked > 1_500 && last > 500, "{checked} {last}");
 }
 
+/// Two of five insert, and may be the last of their five.
+#[test]
+fn what_is_acknowledged_was_sent_whatever_the_order_in_a_block() {
+    let order = Order::Shuffled { seed: 3 };
+    let of_fifths = plan(Process::Even, order, 1);
+    let mix = Mix { weights: Some(vec![3, 2]), order, ..Mix::default() };
+    let plan = Plan::new(PlanSpec { mix, ..of_fifths.spec().clone() }).unwrap();
+    let lets = lets(1, &[("key", "latest(1, s=10, inserts=acknowledged)")]);
+    let all = ["{{key}}", "{{now}}"].map(|text| composition(&lets, text, Context::Target)).to_vec();
+    let values = Values::new(lets, all, &[1], &plan, 7).unwrap();
+    let mut arrivals: Vec<Arrival> = Vec::new();
+    plan.open_load(START, 0).unwrap().advance(START + plan.load_length(), |one| arrivals.push(one));
+    let (mut composer, mut inserted, mut newest) = (Composer::new(&values, &plan), 0, 0);
+    for arrival in &arrivals {
+        // All before it have ended.
+        values.inserts_ended(0, arrival.intended.since(START));
+        if arrival.operation == 1 {
+            inserted += 1;
+            continue;
+        }
+        let said = said(&mut composer, &values, &plan, arrival, START).unwrap();
+        let key: u64 = said[0].parse().unwrap();
+        assert!(key <= inserted, "{key} of {inserted}");
+        newest += u64::from(key == inserted);
+    }
+    assert!(inserted == 1_000 && newest > 300, "{newest} of {inserted}");
+}
+
 /// One request of five inserts a key, two stand alone, and two are journeys of three requests.
 fn journeys(process: Process, threads: u32) -> Plan {
     let step = |think_ms| StepSpec { think: Think::Constant(Nanos::from_millis(think_ms)), ..StepSpec::ONCE };

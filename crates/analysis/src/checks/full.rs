@@ -3,10 +3,14 @@
 use super::{Case, found};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
+use unblink_core::record::ConnectionCounts;
 
 /// What is measured is then a target with fewer connections than were asked for.
 pub(super) fn full(case: &Case<'_>) -> Option<Finding> {
-    let full = case.evidence.totals.counters.connections().full;
+    // Where it took none at all, that finding says so. In a part, connections may have been opened before.
+    let took_some = |counts: &&ConnectionCounts| counts.opened > 0 || case.evidence.is_part;
+    let origins = case.evidence.totals.counters.origins.iter();
+    let full = origins.filter(took_some).map(|counts| counts.full).sum();
     if full == 0 {
         return None;
     }

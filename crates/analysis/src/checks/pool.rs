@@ -23,16 +23,30 @@ pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
     let to = if origins.len() > 1 { format!(" to {}", names.join(", ")) } else { String::new() };
     let sum = |of: fn(&ConnectionCounts) -> u64| never.iter().map(|(_, counts)| of(counts)).sum::<u64>();
     let (attempted, refused) = (sum(|counts| counts.attempted), sum(|counts| counts.refused));
+    let full = sum(|counts| counts.full);
+    let (why, remedy) = match full {
+        0 => (
+            format!("{} refused by the target.", text::plural(refused, "was", "were")),
+            "Check that the target listens on this address and port, and that nothing between blocks it.",
+        ),
+        _ => (
+            format!(
+                "the target refused {} because it had as many connections as it takes.",
+                text::of(full, attempted)
+            ),
+            "Let go of connections that others hold there, ask for fewer (-c), or raise the limit (maxclients of Redis, \
+             max_connections of PostgreSQL).",
+        ),
+    };
     found(
         FindingCode::NeverConnected,
         Severity::Invalidates,
         format!(
-            "No connection{to} could be opened in {}; {} refused by the target.",
-            text::plural(attempted, "attempt", "attempts"),
-            text::plural(refused, "was", "were")
+            "No connection{to} could be opened in {}; {why}",
+            text::plural(attempted, "attempt", "attempts")
         ),
-        "Check that the target listens on this address and port, and that nothing between blocks it.",
-        vec![("attempted", attempted as f64), ("refused", refused as f64)],
+        remedy,
+        vec![("attempted", attempted as f64), ("refused", refused as f64), ("full", full as f64)],
     )
 }
 
@@ -99,8 +113,9 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         _ if allowed_none(case) => (waited_share > POOL_WAITED_SHARE_DEGRADES, ALLOWED_NONE_REMEDY),
         Pool::Fixed { .. } if lag.no_room > 0 => (
             false,
-            "Nothing, if this number of connections and streams is what you want to test: their queue belongs to the \
-             result. Otherwise raise -c, or --streams where the target allows more.",
+            "Nothing, if so many requests on so many connections are what you want to test: their queue belongs to the result. \
+             Otherwise raise -c, or let each connection carry more (--streams of HTTP/2 and CQL, --depth of Redis and \
+             PostgreSQL).",
         ),
         Pool::Fixed { .. } => (
             false,

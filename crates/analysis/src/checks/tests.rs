@@ -15,6 +15,7 @@ mod arrivals;
 mod asked_to_wait;
 mod cross_check;
 mod culprits;
+mod full;
 mod generator;
 mod journeys;
 mod operations;
@@ -379,7 +380,8 @@ fn own_limits() {
     });
     let full = full.finding(Code::PoolLimitReached).expect("found");
     assert!(full.message.contains("because all 3 connections were full"), "{full:?}");
-    assert!(Some(full.severity) == NOTE && full.remedy.contains("--streams"), "{full:?}");
+    let remedy = &full.remedy;
+    assert!(Some(full.severity) == NOTE && ["--streams", "--depth"].iter().all(|flag| remedy.contains(flag)));
     // Connections that the target allows nothing are not too few.
     let none = World::with(|w| {
         w.evidence.pool = Pool::Auto { max: 300 };

@@ -58,6 +58,9 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
         );
     }
     let workload = Workload::read(&args.workload)?;
+    if workload.is_empty {
+        bail!("recordcount=0: there is nothing to write; give --set recordcount=1M");
+    }
     let Some(records) = workload.records else {
         bail!("nothing is said of how many records to write: give --set recordcount=1M");
     };
@@ -65,7 +68,11 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
         target.set_tls(&args.tls);
         target.unix_socket.clone_from(&args.unix_socket);
     })?;
-    let begun = Progress::new(args, &workload, records);
+    let database = match asking.speaks {
+        Speaks::Postgres => Some(crate::request::postgres::database(&args.url)?),
+        _ => None,
+    };
+    let begun = Progress::new(args, database, &workload, records);
     let progress = match args.resume {
         true => begun.resumed(&args.progress)?,
         false => {

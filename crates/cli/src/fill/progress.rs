@@ -6,7 +6,7 @@ use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is being written, and how much of it is.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
@@ -14,6 +14,12 @@ pub(super) struct Progress {
     schema: String,
     /// Of the store, without secrets.
     url: String,
+    /// The socket in place of the address.
+    #[serde(default)]
+    unix_socket: Option<PathBuf>,
+    /// Of PostgreSQL: what the URL leaves out, the environment says.
+    #[serde(default)]
+    database: Option<String>,
     table: String,
     records: u64,
     fields: u32,
@@ -28,11 +34,20 @@ pub(super) struct Progress {
 const SCHEMA: &str = "unblink/fill/1";
 
 impl Progress {
-    /// Of a fill that begins.
-    pub(super) fn new(args: &FillArgs, workload: &Workload, records: u64) -> Progress {
+    /// Of a fill that begins. `database` is what the environment or the user's name says where the URL may not.
+    pub(super) fn new(
+        args: &FillArgs,
+        database: Option<String>,
+        workload: &Workload,
+        records: u64,
+    ) -> Progress {
+        let socket = args.unix_socket.as_deref();
         Progress {
             schema: SCHEMA.into(),
             url: secrets::mask_url(&args.url),
+            // Relative to another folder it would be another one.
+            unix_socket: socket.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.into())),
+            database,
             table: workload.table.clone(),
             records,
             fields: workload.fields,
@@ -63,11 +78,18 @@ impl Progress {
                 "--resume: {shown} is of a fill of another store, workload or seed ({} records of {}, seed {}): ask for the \
                  same again",
                 before.records,
-                before.url,
+                before.store(),
                 before.seed
             );
         }
         Ok(before)
+    }
+
+    /// Which store it is, in words.
+    fn store(&self) -> String {
+        let socket = self.unix_socket.as_ref().map(|path| format!(" by {}", path.display()));
+        let database = self.database.as_ref().map(|name| format!(", database {name}"));
+        format!("{}{}{}", self.url, socket.unwrap_or_default(), database.unwrap_or_default())
     }
 
     /// One that was interrupted would be forgotten.

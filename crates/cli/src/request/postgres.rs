@@ -106,6 +106,11 @@ fn column_in(line: &str) -> Option<(u32, Range<usize>)> {
     Some((line[at + 2..end - 2].parse().ok()?, at..end))
 }
 
+/// The database that a URL means, or the environment where it says none.
+pub(crate) fn database(url: &str) -> Result<String> {
+    Ok(account(&Url::parse(url)?)?.database)
+}
+
 /// What the URL says: `postgres://USER:PASSWORD@HOST/DATABASE?NAME=VALUE`. What it leaves out stands in the environment, as
 /// PostgreSQL's own programs have it.
 fn account(url: &Url) -> Result<Account> {

@@ -387,11 +387,14 @@ impl Requests {
             return Ok(None);
         }
         let values = Values::new((*self.lets).clone(), compositions, &self.inserts, plan, seed);
-        let fields: &[&str] = match &values {
-            Err(ValuesError::OneKeyForMany { .. }) => &["inserts", "repeat"],
-            _ => &["order"],
-        };
-        values.map(Some).map_err(|error| refused(fields, error.to_string()))
+        values.map(Some).map_err(|error| {
+            let fields: &[&str] = match error {
+                ValuesError::OneKeyForMany { .. } => &["inserts", "repeat"],
+                ValuesError::InsertsOutOfOrder { .. } => &["arrivals", "closed"],
+                ValuesError::NoSchedule { .. } | ValuesError::RandomOrder { .. } => &["order"],
+            };
+            refused(fields, error.to_string())
+        })
     }
 
     /// Some answers come event by event.

@@ -123,7 +123,8 @@ fn law(workload: &Workload, operations: Option<u64>) -> Result<String> {
     let n = workload.records.unwrap_or(RECORDS);
     let inserts = if workload.expects_inserts { "expected" } else { "acknowledged" };
     Ok(match workload.distribution {
-        Distribution::Zipfian if !workload.inserts() => format!("ycsb_scrambled({n})"),
+        // CoreWorkload hashes to one record more than there are, the last of its generator's range, and draws again what is not there.
+        Distribution::Zipfian if !workload.inserts() => format!("ycsb_scrambled({n}, modulo={})", n + 1),
         Distribution::Zipfian => {
             let Some(operations) = workload.operations.or(operations) else {
                 bail!(
@@ -132,8 +133,8 @@ fn law(workload: &Workload, operations: Option<u64>) -> Result<String> {
                 );
             };
             // As many again may come: YCSB's own allowance.
-            let coming = operations as f64 * workload.proportions.insert * 2.0;
-            format!("ycsb_scrambled({n}, coming={}, inserts={inserts})", coming as u64)
+            let coming = (operations as f64 * workload.proportions.insert * 2.0) as u64;
+            format!("ycsb_scrambled({n}, coming={}, inserts={inserts})", coming + 1)
         }
         Distribution::Uniform => format!("uniform({n})"),
         Distribution::Sequential => format!("sequential({n})"),
@@ -254,6 +255,19 @@ mod tests {
         assert_eq!((e[0].2, e[1].2), (Some(Share::Weight(1)), Some(Share::Weight(19))));
         let f = asked(WorkloadName::F, "redis://h");
         assert_eq!((&*f[1].0, f[1].1.lines().count()), ("READ-MODIFY-WRITE", 2));
+    }
+
+    /// Of 1,000 records and 1,000 operations, 5 % of them inserts, CoreWorkload of YCSB 0.17.0 hashes modulo 1,101, and otherwise 1,001.
+    #[test]
+    fn records_are_hashed_modulo_what_the_core_workload_says() {
+        for (name, expected) in [
+            (WorkloadName::C, "ycsb_scrambled(1000, modulo=1001)"),
+            (WorkloadName::E, "ycsb_scrambled(1000, coming=101, inserts=acknowledged)"),
+        ] {
+            let args = WorkloadArgs { workload: Some(name), ..WorkloadArgs::default() };
+            let workload = Workload { records: Some(1_000), ..Workload::read(&args).unwrap() };
+            assert_eq!(law(&workload, Some(1_000)).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use unblink_workload::records::KeyNames;
 pub(crate) struct Workload {
     /// Records that are there; nothing where nobody has said it.
     pub records: Option<u64>,
+    /// That there are none has been said: to a run it means as much as nothing, as in YCSB.
+    pub is_empty: bool,
     /// Operations that will be asked, where that is said.
     pub operations: Option<u64>,
     pub table: String,
@@ -51,11 +53,13 @@ pub(crate) enum Distribution {
 }
 
 /// What YCSB says beside what is asked; a run says these itself.
-const OF_A_RUN: [&str; 15] = [
+const OF_A_RUN: [&str; 17] = [
     "threadcount",
     "target",
     "maxexecutiontime",
     "measurementtype",
+    "reportlatencyforeacherror",
+    "latencytrackederrors",
     "exporter",
     "exportfile",
     "status",
@@ -93,6 +97,7 @@ impl Workload {
     fn of(all: &[Property]) -> Result<Workload> {
         let mut workload = Workload {
             records: None,
+            is_empty: false,
             operations: None,
             table: "usertable".into(),
             fields: 10,
@@ -129,7 +134,10 @@ impl Workload {
             let only = |known: &str, why: &str| if value == known { Ok(()) } else { Err(wrong(why)) };
             match name.as_str() {
                 // YCSB's own default, by which it means that nothing was said.
-                "recordcount" => workload.records = Some(number(0, RECORDS_MAX)?).filter(|n| *n > 0),
+                "recordcount" => {
+                    let records = number(0, RECORDS_MAX)?;
+                    (workload.records, workload.is_empty) = (Some(records).filter(|n| *n > 0), records == 0);
+                }
                 "operationcount" => workload.operations = Some(number(0, RECORDS_MAX)?).filter(|n| *n > 0),
                 "table" => {
                     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -141,6 +149,7 @@ impl Workload {
                 "fieldcount" => workload.fields = number(1, FIELDS_MAX)? as u32,
                 "fieldlength" => workload.field_length = number(1, FIELD_LENGTH_MAX)? as u32,
                 "fieldlengthdistribution" => only("constant", "fields have one length here: constant")?,
+                "fieldlengthhistogram" => return Err(wrong("fields have one length here: leave it out")),
                 "fieldnameprefix" => only("field", "fields are called field0 and so on here")?,
                 "minfieldlength" => {}
                 "readallfields" => only("true", "a read takes all fields here")?,
@@ -266,6 +275,7 @@ mod tests {
             ("readproportion=2", "from 0 to 1"),
             ("fieldlengthdistribution=zipfian", "one length"),
             ("readallfields=false", "all fields"),
+            ("fieldlengthhistogram=hist.txt", "one length"),
             ("requestdistribution=pareto", "expected zipfian"),
             ("table=a;b", "letters"),
             ("workload=site.ycsb.workloads.TimeSeriesWorkload", "core workload"),
@@ -278,6 +288,10 @@ mod tests {
         let nothing = ["scanproportion=0", "insertproportion=0"];
         assert!(set(WorkloadName::E, &nothing).is_err());
         assert!(set(WorkloadName::A, &["redis.host=h", "threadcount=4", "status=true"]).is_ok());
+        let measured = ["reportlatencyforeacherror=true", "latencytrackederrors=NOT_FOUND"];
+        assert!(set(WorkloadName::A, &measured).is_ok(), "how YCSB measures is passed over");
+        let empty = set(WorkloadName::A, &["recordcount=0"]).unwrap();
+        assert_eq!((empty.records, empty.is_empty), (None, true));
         let alone = WorkloadArgs { set: vec!["recordcount=5".into()], ..WorkloadArgs::default() };
         assert!(Workload::read(&alone).is_err());
     }

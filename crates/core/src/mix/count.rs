@@ -6,7 +6,7 @@ use std::ops::Range;
 impl Asked {
     /// How many arrivals of a row hold each operation exactly as often as its weight says; `None` where each arrival has to
     /// be looked at.
-    pub(super) fn block(&self) -> Option<u64> {
+    pub fn block(&self) -> Option<u64> {
         match &self.pick {
             Pick::Turn => Some(self.count),
             Pick::Shuffled { shares, .. } => Some(shares.total),

@@ -39,7 +39,7 @@ counted! {
         after_load,
         /// Those of `ok` that were to start after the load had ended.
         ok_after_load,
-        /// Those of `timed_out_never_sent` that nothing but the generator kept from being sent.
+        /// Those of `timed_out_never_sent` that the generator kept from being sent for most of their time.
         timed_out_never_sent_own,
         /// Those of `timed_out` that may be the generator's own: its lateness and absence took a good part of their time.
         timed_out_hindered,

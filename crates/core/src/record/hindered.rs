@@ -76,6 +76,24 @@ mod tests {
     use crate::arrival::Arrival;
     use crate::record::Bank;
 
+    /// A target that lets nobody in is not excused by a busy machine, unless that took most of the time.
+    #[test]
+    fn what_was_never_sent_is_the_generators_doing_only_if_most_of_its_wait_was() {
+        let at = |ms| Instant(0) + Nanos::from_millis(ms);
+        let counted = |away_ms, unaccepted| {
+            let mut recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_millis(300));
+            recorder.note_absence(at(20), at(20 + away_ms), Nanos::from_millis(away_ms));
+            let arrival = Arrival::single(0, 0, at(10));
+            let flight = Flight { arrival, noticed: at(11), unaccepted, ..Flight::default() };
+            recorder.timed_out(&flight, 0, at(310));
+            let outcomes = &recorder.bank.counters.measured;
+            assert_eq!((outcomes.timed_out, outcomes.timed_out_never_sent), (1, 1));
+            (outcomes.timed_out_never_sent_own, outcomes.timed_out_hindered)
+        };
+        assert_eq!([20, 40, 140, 160].map(|ms| counted(ms, true)), [(0, 0), (0, 1), (0, 1), (1, 1)]);
+        assert_eq!(counted(20, false), (1, 1), "nothing else kept it");
+    }
+
     #[test]
     fn who_runs_a_script_is_late_while_nobody_looks_for_a_connection() {
         let at = |ms| Instant(0) + Nanos::from_millis(ms);

@@ -355,11 +355,13 @@ impl Recorder {
         let is_shed = flight.pool_full && waited.0 > self.timeout.0 / 2;
         let own = self.own_part(flight, until);
         let is_own = own.0 >= self.timeout.0 / OWN_PART_MIN;
+        // What waited longer for somebody else was not kept from being sent by the generator.
+        let is_mostly_own = own.0 > self.timeout.0 / 2;
         self.count(&flight.arrival, |outcomes| {
             outcomes.timed_out += 1;
             outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
             outcomes.timed_out_pool_full += u64::from(is_shed);
-            outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
+            outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_mostly_own);
             outcomes.timed_out_hindered += u64::from(is_own);
         });
         self.note_first_failed(flight, Outcome::TimedOut, now);

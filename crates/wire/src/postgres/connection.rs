@@ -43,8 +43,8 @@ pub struct Postgres {
     asked: Asked,
     bytes_max: u64,
     outgoing: Outgoing,
-    /// Its prepared statements got lost, as behind a pooler: each is prepared again, without a name, with every request.
-    is_unprepared: bool,
+    /// Knows whether statements got lost, as behind a pooler: each is prepared again then, without a name, with every request.
+    session: Arc<Session>,
 }
 
 /// What is to be answered.
@@ -230,7 +230,7 @@ impl Protocol for Postgres {
             asked: Asked::default(),
             bytes_max: limits.body_bytes_max,
             outgoing: Outgoing::default(),
-            is_unprepared: false,
+            session: session.clone(),
         }
     }
 
@@ -250,7 +250,7 @@ impl Protocol for Postgres {
         transaction: &Transaction,
         filler: &mut impl Filler,
     ) {
-        let is_prepared = !self.is_unprepared;
+        let is_prepared = self.session.is_prepared();
         let ready = transaction.ready().filter(|_| is_prepared);
         self.outgoing.put(&mut shared.spare, number, ready, |out| {
             transaction.write(is_prepared, filler, out);
@@ -283,7 +283,7 @@ impl Protocol for Postgres {
         if self.login.is_none() {
             self.outgoing.rest(&mut shared.spare);
         }
-        let Postgres { reader, login, asked, bytes_max, outgoing, is_unprepared } = self;
+        let Postgres { reader, login, asked, bytes_max, outgoing, session } = self;
         reader.take(bytes, &mut |event| match (event, &mut *login) {
             (Event::Begins(kind, length), Some(_)) => match kind {
                 // So begins an answer of HTTP.
@@ -294,6 +294,9 @@ impl Protocol for Postgres {
             },
             (Event::Ends(kind, kept), Some(at_login)) => {
                 if at_login.hear(kind, kept, outgoing.greeting())? {
+                    if at_login.is_unprepared() {
+                        session.unprepare();
+                    }
                     *login = None;
                     sink.ready();
                 }
@@ -308,7 +311,9 @@ impl Protocol for Postgres {
                 Ok(())
             }
             (Event::Ends(kind, kept), None) => {
-                *is_unprepared |= asked.ends((kind, kept), (outgoing, &mut shared.spare), sink)?;
+                if asked.ends((kind, kept), (outgoing, &mut shared.spare), sink)? {
+                    session.unprepare();
+                }
                 Ok::<(), Violation>(())
             }
         })

@@ -104,3 +104,34 @@ fn one_of_several_is_chosen_by_what_stands_in_a_place() {
     }
     assert!(one.ready().is_none());
 }
+
+/// As behind a pooler that gives each transaction another server, where statements of others are.
+#[test]
+fn a_statement_that_is_known_already_is_sent_with_each_transaction_by_all_connections() {
+    let transactions = [Transaction::new("SELECT 1", false).unwrap()];
+    let user = User { name: "user".into(), password: None };
+    let session = Session::new(user, "shop", &[], &transactions, [7; 32]);
+    let settings = Settings { session: session.into(), limits: Limits::default(), depth: 8 };
+    let (mut shared, mut said) = (Postgres::shared(2), Said::default());
+    let mut logged_in = |prepared: &[u8]| {
+        let mut one = Postgres::new(&settings);
+        one.begin(Carrier::Plain).unwrap();
+        let fed = one.feed(&mut shared, &[LOGGED_IN, prepared, b"Z\0\0\0\x05I"].concat(), &mut said);
+        let all = one.output(&transactions).concat().len();
+        one.wrote(all);
+        fed.map(|()| one)
+    };
+    let mut first = logged_in(b"1\0\0\0\x04").unwrap();
+    let refused = logged_in(b"E\0\0\0\x1aSERROR\0C42P01\0Mnone!\0\0");
+    assert!(refused.is_err(), "a table that is not there");
+    let asks = |one: &mut Postgres| {
+        one.submit(&mut Postgres::shared(1), Tag(0), 0, &transactions[0], &mut Number(""));
+        let all = one.output(&transactions).concat();
+        one.wrote(all.len());
+        // Parse, without a name.
+        all.starts_with(b"P") && all[5] == 0
+    };
+    assert!(!asks(&mut first));
+    let mut second = logged_in(b"E\0\0\0\x1aSERROR\0C42P05\0Mtwice\0\0").unwrap();
+    assert!(asks(&mut second) && asks(&mut first));
+}

@@ -8,6 +8,9 @@ use md5::{Digest, Md5};
 use std::fmt::Write;
 use std::sync::Arc;
 
+/// The SQLSTATE of a statement that is prepared under a name that is taken.
+const DUPLICATE_STATEMENT: &[u8] = b"42P05";
+
 /// A connection that is not ready yet.
 #[derive(Debug)]
 pub(super) struct Login {
@@ -24,6 +27,8 @@ enum Step {
     LetIn,
     /// So many statements are to be prepared yet.
     Preparing(usize),
+    /// The server knows one of them already: a pooler is between, and another of its clients has prepared it there.
+    Unprepared,
 }
 
 impl Login {
@@ -39,7 +44,10 @@ impl Login {
     /// Takes a whole message, of which `kept` is the beginning. True once requests may be sent.
     pub(super) fn hear(&mut self, kind: u8, kept: &[u8], out: &mut Vec<u8>) -> Result<bool, Fault> {
         match (kind, &mut self.step) {
-            (b'E', Step::Preparing(_)) => return Err(Fault::StatementRefused),
+            (b'E', Step::Preparing(_)) => match field(kept, b'C') {
+                Some(DUPLICATE_STATEMENT) => self.step = Step::Unprepared,
+                _ => return Err(Fault::StatementRefused),
+            },
             (b'E', _) => return Err(Fault::of_login(field(kept, b'C').unwrap_or_default())),
             (b'R', Step::Asks | Step::Challenged(_)) => self.authenticate(kept, out)?,
             (b'K' | b'v', Step::LetIn) | (b'v', Step::Asks) => {}
@@ -48,12 +56,17 @@ impl Login {
                 self.step = Step::Preparing(self.session.statements);
             }
             (b'1', Step::Preparing(left)) => *left = left.checked_sub(1).ok_or(Fault::UnknownMessage)?,
-            (b'Z', Step::Preparing(0)) => return Ok(true),
+            (b'Z', Step::Preparing(0) | Step::Unprepared) => return Ok(true),
             // Notices, parameters and notifications come at any time.
             (b'N' | b'S' | b'A', _) => {}
             _ => return Err(Fault::UnknownMessage),
         }
         Ok(false)
+    }
+
+    /// Statements can't be relied on: each transaction brings its own.
+    pub(super) fn is_unprepared(&self) -> bool {
+        matches!(self.step, Step::Unprepared)
     }
 
     fn authenticate(&mut self, kept: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Version 3.0.
 const PROTOCOL: u32 = 3 << 16;
@@ -40,6 +40,8 @@ pub struct Session {
     pub(super) statements: usize,
     pub(super) keys: Keys,
     nonces: Nonces,
+    /// A connection has met a pooler that gives each transaction another server: statements are there or not by chance.
+    is_pooled: AtomicBool,
 }
 
 impl fmt::Debug for Session {
@@ -81,7 +83,19 @@ impl Session {
             statements: all.len(),
             keys: Keys::default(),
             nonces,
+            is_pooled: AtomicBool::new(false),
         }
+    }
+
+    /// Prepared statements can be relied on, as far as any connection knows.
+    #[inline]
+    pub(super) fn is_prepared(&self) -> bool {
+        !self.is_pooled.load(Ordering::Relaxed)
+    }
+
+    /// They can't, on no connection.
+    pub(super) fn unprepare(&self) {
+        self.is_pooled.store(true, Ordering::Relaxed);
     }
 
     /// One that no other connection has.

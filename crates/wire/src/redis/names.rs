@@ -28,7 +28,7 @@ pub enum Refused {
     Ending,
 }
 
-const NOT_ONE_REPLY: [&str; 10] = [
+const NOT_ONE_REPLY: [&str; 11] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
     "SSUBSCRIBE",
@@ -38,10 +38,15 @@ const NOT_ONE_REPLY: [&str; 10] = [
     "MONITOR",
     "SYNC",
     "PSYNC",
+    "REPLCONF",
     "QUIT",
 ];
 
-const OF_THE_CONNECTION: [&str; 7] = ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "RESET", "ASKING"];
+const OF_THE_CONNECTION: [&str; 9] =
+    ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "RESET", "ASKING", "READONLY", "READWRITE"];
+
+/// Of `CLIENT`, what changes the connection; other words look at it, or at others.
+const OF_THE_CLIENT: [&str; 6] = ["TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH", "SETNAME", "SETINFO"];
 
 const GREETING: [&str; 3] = ["HELLO", "AUTH", "SELECT"];
 
@@ -124,7 +129,10 @@ pub fn refused(words: &[Vec<u8>], depth: u32) -> Option<Refused> {
             Some(Refused::NotOneReply)
         }
         () if is_among(&GREETING, name) => Some(Refused::Greeting),
-        () if is_among(&OF_THE_CONNECTION, name) || (is(0, "CLIENT") && is(1, "TRACKING")) => {
+        () if is_among(&OF_THE_CONNECTION, name)
+            || (is(0, "CLIENT") && words.get(1).is_some_and(|word| is_among(&OF_THE_CLIENT, word)))
+            || (is(0, "SCRIPT") && is(1, "DEBUG")) =>
+        {
             Some(Refused::OfTheConnection)
         }
         () if is(0, "SHUTDOWN") => Some(Refused::Ending),
@@ -159,6 +167,14 @@ mod tests {
             ("CLIENT REPLY OFF", 1, Some(Refused::NotOneReply)),
             ("CLIENT LIST", 1, None),
             ("client tracking ON", 1, Some(Refused::OfTheConnection)),
+            ("CLIENT NO-EVICT on", 1, Some(Refused::OfTheConnection)),
+            ("CLIENT NO-TOUCH on", 1, Some(Refused::OfTheConnection)),
+            ("CLIENT SETNAME me", 1, Some(Refused::OfTheConnection)),
+            ("CLIENT CACHING YES", 1, Some(Refused::OfTheConnection)),
+            ("READONLY", 1, Some(Refused::OfTheConnection)),
+            ("SCRIPT DEBUG YES", 1, Some(Refused::OfTheConnection)),
+            ("SCRIPT LOAD x", 1, None),
+            ("REPLCONF ACK 0", 1, Some(Refused::NotOneReply)),
             ("MULTI", 1, Some(Refused::OfTheConnection)),
             ("AUTH x", 1, Some(Refused::Greeting)),
             ("BLPOP l 1", 1, None),

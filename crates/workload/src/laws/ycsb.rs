@@ -4,6 +4,7 @@ use unblink_core::arrival::Key;
 
 use super::{assert_fits, binned, drawing, drawn, many, source};
 use crate::draws::Drawing;
+use crate::source::Source;
 use crate::ycsb::hashed;
 
 /// The share of ranks below `rank` by Gray's formula, with ζ summed term by term.
@@ -52,6 +53,33 @@ fn scrambled_has_the_figures_of_ycsb() {
     let share = |top: usize| counts[..top].iter().sum::<u64>() as f64 / draws as f64;
     assert!((share(1) - 0.0388).abs() < 0.001, "{}", share(1));
     assert!((share(100) - 0.296).abs() < 0.003, "{}", share(100));
+}
+
+/// The hottest records of CoreWorkload 0.17.0 over 1,000 records, by 10^6 draws of its `nextKeynum`: it hashes to one more than there are,
+/// and with 5 % inserts in 1,000 operations to 100 more again.
+#[test]
+fn the_hottest_records_are_those_of_the_core_workload() {
+    for (text, hottest) in [
+        ("ycsb_scrambled(1000, modulo=1001)", [144, 610, 213, 679]),
+        ("ycsb_scrambled(1000, coming=101)", [903, 403, 802, 302]),
+    ] {
+        let (draws, mut counts) = (many(200_000), vec![0u64; 1_000]);
+        drawn(text, draws).for_each(|key| counts[key as usize] += 1);
+        let mut keys: Vec<usize> = (0..1_000).collect();
+        keys.sort_by_key(|key| std::cmp::Reverse(counts[*key]));
+        assert_eq!(keys[..4], hottest, "{text}");
+        let part = counts[hottest[0]] as f64 / draws as f64;
+        assert!(text.contains("coming") || (part - 0.0387).abs() < 0.002, "{text}: {part}");
+    }
+    assert!(!source("ycsb_scrambled(1000, modulo=1001)").needs().inserted);
+    for text in [
+        "ycsb_scrambled(10, modulo=9)",
+        "ycsb_scrambled(10, coming=5, modulo=14)",
+        "ycsb_scrambled(10, modulo=1001)",
+    ] {
+        let error = Source::parse(text, &mut |_| Err(std::io::ErrorKind::NotFound.into())).unwrap_err();
+        assert!(error.message.contains("`modulo` must be"), "{text}: {error}");
+    }
 }
 
 #[test]
