@@ -247,6 +247,8 @@ pub struct WorstAgent {
     pub message: String,
     /// Its own figures can't be believed.
     pub is_invalid: bool,
+    /// So many machines have trouble of their own, this one included.
+    pub of: u64,
 }
 
 /// Everything that one run, or a part of one, says about itself.

@@ -120,6 +120,7 @@ fn a_dry_run_says_what_would_run_and_sends_nothing() {
     for part in ["1. knee  a search", "2. hold  75% of knee for 5 s", "2 min 05 s of load in all."] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{said:?}");
     let shown = place.call(&["plan", "show", "plan.toml"]);
     assert!(shown.stdout.contains("2. hold  75% of knee for 5 s"), "{shown:?}");
     assert!(

@@ -87,7 +87,11 @@ pub(crate) fn mechanism(stall: Option<&LabCell>, trickle: Option<&LabCell>) -> (
         Some(ns) => format!("it reports a p99 of {} where {} is true", ms(ns), ms(truth_ns)),
         None => "it reports no p99".to_owned(),
     };
-    let came = format!("{seen} of {planned} requests came during the stall");
+    // One that is due right after it may come at its end.
+    let came = match seen > planned {
+        true => format!("{seen} requests came during the stall, in which {planned} were planned"),
+        false => format!("{seen} of {planned} requests came during the stall"),
+    };
     if closed.is_none() && seen as f64 >= planned as f64 * ON_TIME {
         return match is_right {
             Some(true) => (Mechanism::Open, format!("{came}, and {says}")),

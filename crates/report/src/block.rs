@@ -162,7 +162,7 @@ impl Room {
 
 /// A quantile in a cell, dim where few samples decide it.
 pub(crate) fn time_at(of: &Distribution, q: f64, paint: Paint) -> Span {
-    match facts::quantile(of, q) {
+    match facts::listed(of, q) {
         None => dim("–"),
         Some(quantile) if quantile.few_samples && !quantile.censored => dim(facts::marked(quantile, false)),
         Some(quantile) => (paint, facts::marked(quantile, false)),

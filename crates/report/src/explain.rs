@@ -100,7 +100,7 @@ fn panels(explain: &Explain, figures: &[Figures]) -> (Title, Vec<(f64, u64)>, Ve
             },
             class: match () {
                 () if figures.is_other_users => "connections",
-                () if figures.is_right() && figures.omitted == 0 => "response",
+                () if figures.is_to_be_believed() => "response",
                 () => "service",
             },
             points: row.run.spectrum.response_time.iter().map(|p| (p.q, p.value_ns)).collect(),

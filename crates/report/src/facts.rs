@@ -242,6 +242,11 @@ pub(crate) fn shown(d: &Distribution) -> (usize, usize) {
     (shown, d.quantiles.len() - shown)
 }
 
+/// The quantile at `q`, if it is worth a row: where others before it rest on few samples already, it says nothing more.
+pub(crate) fn listed(d: &Distribution, q: f64) -> Option<&Quantile> {
+    d.quantiles[..shown(d).0].iter().find(|quantile| quantile.q == q)
+}
+
 /// The line in the place of these.
 pub(crate) fn unshown(more: usize) -> Option<String> {
     match more {
@@ -262,6 +267,12 @@ mod tests {
         assert_eq!(shown(&fixture::one_row().response_time), (3, 5));
         assert_eq!(shown(&fixture::stall().response_time), (8, 0));
         assert_eq!(shown(&fixture::unanswered().response_time), (8, 0), "bounds are bounds");
+    }
+
+    #[test]
+    fn a_quantile_that_is_not_listed_stands_nowhere_else() {
+        let d = &fixture::one_arrival().response_time;
+        assert!(listed(d, 0.5).is_some() && listed(d, 0.99).is_none() && quantile(d, 0.99).is_some());
     }
 
     #[test]

@@ -40,6 +40,23 @@ pub fn count(n: u64) -> String {
     thousands(&n.to_string())
 }
 
+/// Text by somebody else, its numbers with spaces between thousands.
+pub(crate) fn spaced(text: &str) -> String {
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).count();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let whole = at + digits(&rest[at..]);
+        // The points of `5..6` belong to neither.
+        let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
+        let end = if fraction > 0 { whole + 1 + fraction } else { whole };
+        out += &rest[..at];
+        out += &thousands(&rest[at..end]);
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
 /// A count with the noun that fits it: `1 arrival`, `1 203 arrivals`.
 pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -359,6 +376,19 @@ mod tests {
             assert_eq!(plain(&percent(s)), text, "{s}");
         }
         assert_eq!(share(1, 0), "–");
+    }
+
+    #[test]
+    fn numbers_of_others_have_their_thousands_apart() {
+        for (text, expected) in [
+            ("1483.5/s", "1 483.5/s"),
+            ("494.5/s..1483.5/s", "494.5/s..1 483.5/s"),
+            ("5..10000", "5..10 000"),
+            ("75% of knee", "75% of knee"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(&spaced(text)), expected);
+        }
     }
 
     #[test]

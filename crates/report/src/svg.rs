@@ -103,9 +103,21 @@ fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) ->
     if doc.response_time.censored > 0 {
         legend.push(("unknown", "longer than is known"));
     }
-    legend.extend(objectives::legend(doc));
+    // What has no line needs no colour.
+    let has_line = |class: &str| lines.iter().any(|line| line.class == class && !line.points.is_empty());
+    legend.retain(|(mark, _)| match *mark {
+        "response" => has_line("response"),
+        "service dashed" => has_line("service"),
+        _ => true,
+    });
     let title = facts::spectrum(doc);
-    if truth.is_none() && shares::suits(&doc.response_time) {
+    let is_of_shares = truth.is_none() && shares::suits(&doc.response_time);
+    let ends = spectrum::ends(Some(doc), &lines);
+    legend.extend(objectives::legend(doc, |limit| match is_of_shares {
+        true => shares::has_limit(doc, &lines, limit),
+        false => ends.is_some_and(|ends| objectives::is_near(limit, ends)),
+    }));
+    if is_of_shares {
         legend.retain(|(mark, _)| ![BAND.0, WHISKER.0].contains(mark));
         let plotted =
             "How many were answered within a time. Hatched, as high as their share: those who waited longer.";
@@ -162,24 +174,28 @@ fn spectrum_picture(
 
 /// A small spectrum for each client, on the same axes, with the truth in each: one drawing, for a file.
 pub(crate) fn panels(title: Title, truth: &[(f64, u64)], panels: &[Panel]) -> Picture {
-    of_panels(title, vec![("wide", panels::together(truth, panels, 1_080.0, 4))])
+    of_panels(title, panels, vec![("wide", panels::together(truth, panels, 1_080.0, 4))])
 }
 
 /// The same as a drawing for each client: a page finds their columns in every width.
 pub(crate) fn panels_apart(title: Title, truth: &[(f64, u64)], panels: &[Panel]) -> Picture {
     let all = panels::apart(truth, panels);
-    of_panels(title, all.into_iter().map(|canvas| ("wide middle narrow panel", canvas)).collect())
+    let sizes = all.into_iter().map(|canvas| ("wide middle narrow panel", canvas)).collect();
+    of_panels(title, panels, sizes)
 }
 
-fn of_panels(title: Title, sizes: Vec<(&'static str, Canvas)>) -> Picture {
+fn of_panels(title: Title, panels: &[Panel], sizes: Vec<(&'static str, Canvas)>) -> Picture {
+    let is_drawn = |mark: &str| mark == "truth" || panels.iter().any(|panel| panel.class == mark);
     let legend = [
         ("truth", "what users feel"),
         ("service", "what this client reports"),
-        ("response", "the same, where its percentiles are right and it left nobody out"),
+        ("response", "what a client reports whose percentiles are right and that left nobody out"),
         ("connections", "what other users feel, who would not wait"),
     ]
+    .into_iter()
+    .filter(|(mark, _)| is_drawn(mark))
     .map(|(mark, name)| (mark, name.to_string()))
-    .into();
+    .collect();
     Picture { stem: "explain", title, legend, full: true, lines: None, sizes }
 }
 
@@ -230,7 +246,9 @@ fn cells_legend(heat: &Heatmap) -> Legend {
         true => format::count(from),
         false => format!("{}–{}", format::count(from), format::count(to)),
     };
-    let cell = format!(" arrivals in a cell of {}", format::duration(heat.column_ns));
+    let is_one = steps.last().is_some_and(|(_, _, to)| *to == 1);
+    let arrivals = if is_one { "arrival" } else { "arrivals" };
+    let cell = format!(" {arrivals} in a cell of {}", format::duration(heat.column_ns));
     let named = |(i, (class, from, to)): (usize, (&'static str, u64, u64))| {
         (class, range(from, to) + if i == last { cell.as_str() } else { "" })
     };

@@ -1,6 +1,7 @@
 //! A run as text for a terminal: 80 columns, readable without colour.
 
 mod bottom;
+mod fit;
 mod histogram;
 mod sections;
 mod strip;

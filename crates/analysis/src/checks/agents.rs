@@ -75,7 +75,15 @@ pub(super) fn not_valid(case: &Case<'_>) -> Option<Finding> {
     found(
         FindingCode::AgentNotValid,
         severity,
-        format!("The machine with {} had trouble of its own: {}", worst.name, worst.message),
+        match worst.of {
+            0 | 1 => format!("The machine with {} had trouble of its own: {}", worst.name, worst.message),
+            of => format!(
+                "{} machines had trouble of their own, the machine with {} the most: {}",
+                text::count(of),
+                worst.name,
+                worst.message
+            ),
+        },
         "Read that machine's own report; give it less of the load, or use another one.",
         vec![("agents", agents.heard as f64)],
     )

@@ -51,7 +51,7 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
         FindingCode::SentBelowOffered,
         severity(sent_share < SENT_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
         format!(
-            "The generator did not keep up: {} arrivals, {}, were not sent before the load ended{}.",
+            "The generator did not keep up: {} arrivals, {}, were not sent before the load ended, for reasons of its own{}.",
             text::of(missing, evidence.scheduled),
             text::percent(share(missing, evidence.scheduled)),
             match never_sent {
@@ -63,7 +63,7 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
         vec![
             ("missing", missing as f64),
             ("timed_out_never_sent", never_sent as f64),
-            ("sent_share", sent_share),
+            ("missing_share", share(missing, evidence.scheduled)),
         ],
     )
 }

@@ -85,7 +85,8 @@ impl Judgement {
         let (sign, round) = if self.is_lower_bound { ("> ", Round::Down) } else { ("", Round::Nearest) };
         let is = if figure == Figure::Errors { "are" } else { "is" };
         let value = format!("{}{figure} {is} {sign}{}", slo.measure, show(value, round));
-        let percent = if figure.is_better_small() { ", with 95\u{a0}%" } else { "" };
+        // What was achieved is counted: its bounds are no estimate.
+        let percent = if figure.is_better_small() { ", with 95\u{a0}%" } else { ", in any case" };
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
                 let (low, high) = (show(low, Round::Down), show(high, Round::Up));

@@ -131,7 +131,7 @@ pub struct KneeDocument {
     /// Between these two rates per second, 70 % and 80 % of the last stationary rate, a target is run safely; `null` unless
     /// the border was found.
     pub safe_band_per_s: Option<(f64, f64)>,
-    /// The most that was delivered per second; `null` unless the target was overloaded in some trial.
+    /// The most that a rate delivered per second, the mean of its trials; `null` unless the target was overloaded in some trial.
     pub capacity_per_s: Option<f64>,
     /// Delivered work falls beyond the knee.
     pub collapse: Option<Collapse>,

@@ -41,7 +41,7 @@ impl Tally {
             lost: lost(&ending.agents),
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
             stopped: stopped(&ending.agents),
-            worst: ending.agents.iter().filter_map(worst).max_by_key(|worst| worst.is_invalid),
+            worst: worst(&ending.agents),
             unlike: unlike(&ending.agents),
             clock_error: clock_error(plans),
         })
@@ -97,18 +97,46 @@ fn is_lost(agent: &Agent) -> bool {
     agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Running)
 }
 
+/// The machine that fares worst, if one has trouble of its own. Of equals the first.
+fn worst(agents: &[Agent]) -> Option<WorstAgent> {
+    gravest(agents.iter().filter_map(trouble).collect())
+}
+
+fn gravest(troubles: Vec<(WorstAgent, Weight)>) -> Option<WorstAgent> {
+    let of = troubles.len() as u64;
+    let worst = troubles.into_iter().reduce(|worst, next| {
+        let is_worse = (next.0.is_invalid, next.1) > (worst.0.is_invalid, worst.1);
+        if is_worse { next } else { worst }
+    });
+    worst.map(|(worst, _)| WorstAgent { of, ..worst })
+}
+
 /// The finding against this machine's own doing that weighs most. What speaks of the target, or of how much was measured, is
 /// judged for all machines together.
-fn worst(agent: &Agent) -> Option<WorstAgent> {
+fn trouble(agent: &Agent) -> Option<(WorstAgent, Weight)> {
     let result = agent.result.as_ref().filter(|_| !is_lost(agent))?;
-    let findings = result.validity.findings.iter();
-    let worst = findings.filter(|finding| is_own(finding)).max_by_key(|finding| finding.severity)?;
-    (worst.severity > Severity::Note).then(|| WorstAgent {
+    let findings = result.validity.findings.iter().filter(|finding| is_own(finding));
+    let weighed = findings.map(|finding| (weight(finding), finding));
+    let (weight, worst) = weighed.reduce(|worst, next| if next.0 > worst.0 { next } else { worst })?;
+    let trouble = WorstAgent {
         name: agent.plan.name(),
         message: worst.message.clone(),
         is_invalid: result.validity.status == ValidityStatus::Invalid
             && worst.severity == Severity::Invalidates,
-    })
+        of: 1,
+    };
+    (worst.severity > Severity::Note).then_some((trouble, weight))
+}
+
+/// How much a finding weighs: its severity; how many arrivals it touches, by the lowest percentile that it moves; and how long the
+/// generator itself took or was away, in ns.
+type Weight = (Severity, f64, f64);
+
+fn weight(finding: &Finding) -> Weight {
+    let of = |name: &str| finding.evidence.get(name).copied();
+    let moved_ns = of("with_ns").zip(of("without_ns")).map(|(with, without)| with - without);
+    let own_ns = moved_ns.or(of("late_ns")).or(of("pause_max_ns")).unwrap_or(0.0);
+    (finding.severity, 1.0 - of("quantile").unwrap_or(0.0), own_ns)
 }
 
 fn is_own(finding: &Finding) -> bool {
@@ -124,4 +152,41 @@ fn is_own(finding: &Finding) -> bool {
         FindingCode::NeverConnected,
     ];
     OWN.iter().any(|code| code.code() == finding.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn paused(quantile: f64, moved_ns: f64) -> Finding {
+        let evidence = [("quantile", quantile), ("with_ns", moved_ns + 1e6), ("without_ns", 1e6)];
+        Finding {
+            code: FindingCode::GeneratorPaused.code().into(),
+            severity: Severity::Degrades,
+            message: String::new(),
+            remedy: String::new(),
+            evidence: BTreeMap::from(evidence.map(|(name, value)| (name.to_string(), value))),
+            may_have_moved: None,
+        }
+    }
+
+    /// The last of equals was named, whatever the others had.
+    #[test]
+    fn the_machine_that_fares_worst_is_named() {
+        let agent = |name: &str, is_invalid, finding: Finding| {
+            (WorstAgent { name: name.into(), message: String::new(), is_invalid, of: 1 }, weight(&finding))
+        };
+        let worst = |agents| gravest(agents).map(|worst: WorstAgent| (worst.name, worst.of));
+        let (p95, p98) = (paused(0.95, 50e6), paused(0.98, 17e6));
+        let both = vec![agent("first", false, p95.clone()), agent("second", false, p98.clone())];
+        assert_eq!(worst(both), Some(("first".into(), 2)));
+        let longer = vec![agent("first", false, p98.clone()), agent("second", false, paused(0.98, 18e6))];
+        assert_eq!(worst(longer), Some(("second".into(), 2)));
+        let equal = vec![agent("first", false, p98.clone()), agent("second", false, p98.clone())];
+        assert_eq!(worst(equal), Some(("first".into(), 2)));
+        let invalid = vec![agent("first", false, p95), agent("second", true, p98)];
+        assert_eq!(worst(invalid), Some(("second".into(), 2)));
+        assert_eq!(gravest(Vec::new()), None);
+    }
 }

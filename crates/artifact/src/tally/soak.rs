@@ -38,12 +38,15 @@ impl Watches {
         self.samples.iter().filter_map(|s| Some((Nanos(s.at_ns), of(s)? as f64))).collect()
     }
 
-    /// Seconds per second of what counts ns, from sample to sample; none where the count has begun anew.
+    /// Seconds per second of what counts ns, from sample to sample; none where the count has begun anew, and none over less than
+    /// half of the usual distance: within a tick of its clock a count stands still, or leaps.
     fn growth(&self, of: impl Fn(&WatchSample) -> Option<u64>) -> Points {
         let counts: Vec<(u64, u64)> = self.samples.iter().filter_map(|s| Some((s.at_ns, of(s)?))).collect();
+        let usual = usual_distance(counts.iter().map(|(at, _)| *at));
         let between = |two: &[(u64, u64)]| {
             let [(from, before), (to, after)] = <[_; 2]>::try_from(two).ok()?;
-            let (time, more) = (to.checked_sub(from).filter(|time| *time > 0)?, after.checked_sub(before)?);
+            let time = to.checked_sub(from).filter(|time| *time > 0 && *time >= usual / 2)?;
+            let more = after.checked_sub(before)?;
             Some((Nanos(to), more as f64 / time as f64))
         };
         counts.windows(2).filter_map(between).collect()
@@ -68,10 +71,29 @@ impl Watches {
         .collect()
     }
 
-    fn of_metric(&self, place: usize) -> Points {
+    /// Of a counter its growth, and none over less than half of the usual distance.
+    fn of_metric(&self, place: usize, of: &WatchedMetric) -> Points {
         let value = |s: &WatchSample| Some((Nanos(s.at_ns), (*s.metrics.get(place)?)?));
-        self.samples.iter().filter_map(value).collect()
+        let mut points: Points = self.samples.iter().filter_map(value).collect();
+        if of.per_second {
+            let usual = usual_distance(points.iter().map(|(at, _)| at.0));
+            let mut before: Option<u64> = None;
+            points.retain(|(at, _)| {
+                let is_whole = before.is_none_or(|before| at.0.saturating_sub(before) >= usual / 2);
+                before = Some(at.0);
+                is_whole
+            });
+        }
+        points
     }
+}
+
+/// From sample to sample, in ns: the median.
+fn usual_distance(at: impl Iterator<Item = u64>) -> u64 {
+    let at: Vec<u64> = at.collect();
+    let mut distances: Vec<u64> = at.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    distances.sort_unstable();
+    distances.get(distances.len() / 2).copied().unwrap_or(0)
 }
 
 impl Tally {
@@ -91,7 +113,7 @@ impl Tally {
             WatchedSeries { of, points: points.map(|(at, value)| (at.0, value)).collect() }
         };
         let metrics = self.header.watch.metrics.iter().enumerate();
-        let told = metrics.map(|(place, of)| (of.clone(), self.watches.of_metric(place)));
+        let told = metrics.map(|(place, of)| (of.clone(), self.watches.of_metric(place, of)));
         told.chain(self.watches.local(&self.header.watch)).map(series).collect()
     }
 
@@ -110,7 +132,7 @@ impl Tally {
         ];
         let found = series.iter().filter_map(|(watched, points)| drift(*watched, points, window));
         let of_service = self.header.watch.metrics.iter().enumerate().filter_map(|(place, of)| {
-            let found = drift(Watched::Metric, &self.watches.of_metric(place), window)?;
+            let found = drift(Watched::Metric, &self.watches.of_metric(place, of), window)?;
             Some(SoakFigure { metric: Some(of.metric.clone()), ..figure(&found) })
         });
         // Memory, descriptors and sizes have names of their own.
@@ -147,5 +169,32 @@ fn figure(drift: &Drift) -> SoakFigure {
         high: drift.trend.high,
         findable: drift.trend.findable,
         is_drift: drift.is_drift,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last sample comes as the load ends, right after the one before.
+    #[test]
+    fn a_count_over_a_moment_is_no_growth() {
+        const S: u64 = 1_000_000_000;
+        let mut watches = Watches::default();
+        let of = WatchedMetric { per_second: true, ..WatchedMetric::default() };
+        for (at_ns, cpu_ns, per_s) in [
+            (S, S / 10, 5.0),
+            (2 * S, S / 5, 5.0),
+            (3 * S, S * 3 / 10, 5.0),
+            (3 * S + 10_000_000, S * 3 / 10, 0.0),
+        ] {
+            let metrics = vec![Some(per_s)];
+            watches.add(&WatchSample { at_ns, cpu_ns: Some(cpu_ns), metrics, ..WatchSample::default() });
+        }
+        let at = |points: Points| points.iter().map(|(at, _)| at.0).collect::<Vec<_>>();
+        assert_eq!(at(watches.growth(|s| s.cpu_ns)), [2 * S, 3 * S]);
+        assert_eq!(at(watches.of_metric(0, &of)), [S, 2 * S, 3 * S]);
+        let level = WatchedMetric { per_second: false, ..of };
+        assert_eq!(watches.of_metric(0, &level).len(), 4, "a level is a level");
     }
 }

@@ -3,11 +3,13 @@
 use super::fields::For;
 use super::file::{Given, PlanFile, Table, Text, values_of};
 use super::lists::STAGES;
+use super::picture::wrapped;
 use super::source::Wrong;
 use super::{Foreseen, checked_as, file, value};
 use crate::args::metric_rule::is_of_metric;
 use crate::args::signoff::{PlannedStage, StageKind, StageRate};
 use crate::errors::{each, several};
+use crate::output;
 use anyhow::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -228,13 +230,18 @@ fn wrong(plan: &PlanFile, at: &Range<usize>, message: impl Into<String>) -> Erro
     plan.source.error_hiding(&Wrong::new(at.clone(), message), &plan.hidden)
 }
 
-/// The stages in lines, each with what it comes to.
+/// The stages in lines that fit the terminal, each with what it comes to.
 pub(crate) fn shown(stages: &[Stage]) -> String {
+    let columns = usize::from(output::style().width);
     let width = stages.iter().map(|stage| stage.name.len()).max().unwrap_or(0);
     let lines = (1..).zip(stages).map(|(number, stage)| {
         let aside =
             if stage.name == stage.kind_name() { String::new() } else { format!("{}, ", stage.kind_name()) };
-        format!("{number:>3}. {:<width$}  {aside}{}\n", stage.name, stage.summary)
+        let head = format!("{number:>3}. {:<width$}  ", stage.name);
+        let says = format::plain(&format!("{aside}{}", stage.summary));
+        let indent = format!("\n{}", " ".repeat(head.len()));
+        let says = wrapped(&says, columns.saturating_sub(head.len()));
+        format!("{head}{}\n", says.trim_end().replace('\n', &indent))
     });
     let known: u64 = stages.iter().filter_map(|stage| stage.lasts).map(|lasts| lasts.0).sum();
     let without = stages.iter().filter(|stage| stage.lasts.is_none()).count();
@@ -245,7 +252,7 @@ pub(crate) fn shown(stages: &[Stage]) -> String {
             format::moment(known)
         ),
     };
-    format::plain(&format!("{}{total}\n", lines.collect::<String>()))
+    format!("{}{}", lines.collect::<String>(), wrapped(&format::plain(&total), columns))
 }
 
 /// How long the load of a command lasts, as far as that is known before it.

@@ -17,7 +17,8 @@ pub const BLOCK_EXPECTED: u64 = 96;
 /// The first of a block that are tested. Were it all that the window holds, their gaps would be too short by as much as the
 /// gaps over its border are too long; fewer than these are found in one window of 2,000.
 pub const BLOCK_ARRIVALS: u64 = 64;
-/// Blocks that are looked at in the end: 960 arrivals. A test of many more would find any lateness at all.
+/// Blocks that are looked at in the end: 960 arrivals, and of an even schedule, whose whole blocks are looked at, 1,440. A test of
+/// many more would find any lateness at all.
 pub const BLOCKS_MAX: u64 = 15;
 
 /// Arrivals that one worker's bank holds. More fall into one interval only after a long stall.

@@ -204,3 +204,14 @@ impl MapCells for [&str] {
         self.iter().map(|name| cell(name, &play(&case(name)))).collect()
     }
 }
+
+/// One that is due right after the stall came at its end.
+#[test]
+fn no_more_came_during_a_stall_than_there_are() {
+    let [mut stall, trickle] = ["stall", "trickle"].map(|name| cell(name, &open(&case(name))));
+    stall.offered.seen_in_events = stall.offered.planned_in_events + 1;
+    let (_, says) = mechanism(Some(&stall), Some(&trickle));
+    let (seen, planned) = (stall.offered.seen_in_events, stall.offered.planned_in_events);
+    let expected = format!("{seen} requests came during the stall, in which {planned} were planned");
+    assert!(says.starts_with(&expected), "{says}");
+}

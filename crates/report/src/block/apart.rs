@@ -256,10 +256,10 @@ impl Part<'_> {
         let paint = if is_service { Paint::Service } else { Paint::Plain };
         match time {
             Time::ResponseMax => (paint, facts::max(of)),
-            Time::Interval(q) => dim(facts::quantile(of, q).map(facts::interval).unwrap_or_default()),
+            Time::Interval(q) => dim(facts::listed(of, q).map(facts::interval).unwrap_or_default()),
             Time::Response(q) | Time::Service(q) => {
                 let (paint, mut text) = time_at(of, q, paint);
-                let interval = facts::quantile(of, q).map(facts::interval).filter(|text| !text.is_empty());
+                let interval = facts::listed(of, q).map(facts::interval).filter(|text| !text.is_empty());
                 if let Some(interval) = interval.filter(|_| room == Room::Page) {
                     text = format!("{text}\n{interval}");
                 }
@@ -354,6 +354,24 @@ mod tests {
                 assert_eq!(row[place(name)].1, format!("{value}{below}"));
             }
         }
+    }
+
+    /// p99.9 of 14 samples was printed.
+    #[test]
+    fn a_percentile_of_few_samples_is_withheld() {
+        let mut doc = fixture::failures();
+        for operation in &mut doc.operations {
+            operation.response_time.quantiles.iter_mut().for_each(|of| of.few_samples = of.q > 0.9);
+        }
+        let Block::Table(times) =
+            operations(&doc, Room::Page).expect("several").times(Room::Page).blocks.remove(0)
+        else {
+            panic!("a table")
+        };
+        let place = |name: &str| times.head.iter().position(|(_, head)| head == name).expect("a column");
+        let cells = |name| times.rows.iter().map(|row| row[place(name)].1.as_str()).collect::<Vec<_>>();
+        assert!(cells("p99.9").iter().all(|text| *text == "–"), "{:?}", cells("p99.9"));
+        assert!(cells("p50").iter().all(|text| *text != "–"), "{:?}", cells("p50"));
     }
 
     #[test]

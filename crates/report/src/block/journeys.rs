@@ -121,24 +121,28 @@ fn waits(doc: &RunDocument, room: Room) -> Option<Section> {
 }
 
 fn times<'a>(of: impl Iterator<Item = (&'a str, &'a Distribution)>, room: Room) -> Block {
-    let with_intervals = room > Room::Narrow;
+    let of: Vec<(&str, &Distribution)> = of.collect();
+    let interval = |time: &Distribution, q| facts::listed(time, q).map(facts::interval).unwrap_or_default();
+    // A column in which nothing stands says nothing.
+    let with_interval =
+        |q: f64| room > Room::Narrow && of.iter().any(|(_, time)| !interval(time, q).is_empty());
     let mut head = vec![""];
-    for name in ["p50", "p99"] {
+    for (name, q) in [("p50", 0.5), ("p99", 0.99)] {
         head.push(name);
-        head.extend(with_intervals.then_some("95\u{a0}%"));
+        head.extend(with_interval(q).then_some("95\u{a0}%"));
     }
     head.push("max");
-    let row = |(name, time): (&str, &Distribution)| {
-        let mut row = vec![plain(name)];
+    let row = |(name, time): &(&str, &Distribution)| {
+        let mut row = vec![plain(*name)];
         for q in [0.5, 0.99] {
-            let quantile = facts::quantile(time, q);
+            let quantile = facts::listed(time, q);
             row.push(quantile.map_or(dim("–"), |quantile| plain(facts::marked(quantile, false))));
-            row.extend(with_intervals.then(|| dim(quantile.map(facts::interval).unwrap_or_default())));
+            row.extend(with_interval(q).then(|| dim(interval(time, q))));
         }
         row.push(plain(facts::max(time)));
         row
     };
-    table(head, of.map(row).collect())
+    table(head, of.iter().map(row).collect())
 }
 
 /// How far they came, and how long the answers to each step took.
@@ -158,7 +162,7 @@ fn steps(doc: &RunDocument, room: Room) -> Section {
         row.extend(counted(*step, &columns));
         row.extend(with_requests.then(|| plain(format::count(step.requests))));
         row.extend([0.5, 0.99].map(|q| {
-            let quantile = operation.and_then(|operation| facts::quantile(&operation.response_time, q));
+            let quantile = operation.and_then(|operation| facts::listed(&operation.response_time, q));
             quantile.map_or(dim("–"), |quantile| plain(facts::marked(quantile, false)))
         }));
         row

@@ -190,6 +190,11 @@ impl Figures {
         self.times[P99]
     }
 
+    /// In one sort, wherever it has a colour: right at every percentile that is shown, and it left nobody out.
+    pub(super) fn is_to_be_believed(&self) -> bool {
+        self.is_right() && self.omitted == 0
+    }
+
     /// At every percentile that is shown.
     pub fn is_right(&self) -> bool {
         self.right.iter().all(|&right| right)

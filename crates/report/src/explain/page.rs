@@ -45,8 +45,9 @@ fn table(out: &mut String, explain: &Explain, figures: &[Figures]) {
     out.push_str("</tr></thead><tbody>");
     for (i, row) in figures.iter().enumerate() {
         let exact = i == 0 && !explain.exact_ns.is_empty();
-        let class = match (i, row.is_right()) {
+        let class = match (i, row.is_to_be_believed()) {
             (0, _) => "key-row",
+            (_, _) if row.is_other_users => "other-users",
             (_, true) => "response-text",
             (_, false) => "service-text",
         };

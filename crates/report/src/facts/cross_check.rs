@@ -127,8 +127,31 @@ pub(crate) fn watched_value(series: &WatchedSeries, value: f64) -> String {
         true if name.contains("_bytes") && value >= 0.0 => {
             format!("{}/s", format::bytes(value.round() as u64))
         }
+        // Of a processor's seconds, say.
+        true if name.contains("_seconds") => format!("{}\u{a0}s/s", format::number(value)),
         true => format!("{}/s", format::number(value)),
         false if name.ends_with("_bytes") && value >= 0.0 => format::bytes(value.round() as u64),
         false => format::number(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_artifact::document::WatchedMetric;
+
+    #[test]
+    fn a_watched_value_has_its_unit() {
+        for (metric, per_second, value, expected) in [
+            ("process_cpu_seconds_total{pid=\"1\"}", true, 0.04, "0.04 s/s"),
+            ("http_requests_total", true, 12.0, "12/s"),
+            ("sent_bytes_total", true, 1_500.0, "1.5 kB/s"),
+            ("process_resident_memory_bytes", false, 1_500.0, "1.5 kB"),
+            ("process_open_fds", false, 7.0, "7"),
+        ] {
+            let of = WatchedMetric { metric: metric.into(), per_second, is_local: true };
+            let series = WatchedSeries { of, points: Vec::new() };
+            assert_eq!(format::plain(&watched_value(&series, value)), expected);
+        }
     }
 }

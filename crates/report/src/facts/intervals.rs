@@ -69,7 +69,8 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
             None => "too short for an interval".into(),
         },
         IntervalKind::NotSteady if doc.validity.findings.iter().any(|f| f.code == "saturated") => {
-            "no interval, since the target was saturated".into()
+            // Who could not carry it is for the findings to say: it may be the client.
+            "no interval, since the load was not carried".into()
         }
         IntervalKind::NotSteady => "no interval, since the rate changes".into(),
         IntervalKind::Killed => {
@@ -156,7 +157,20 @@ mod tests {
         assert!(
             told(IntervalKind::FewEvents, Some(4)).ends_with("few events (about 4) decide this percentile")
         );
+        assert!(told(IntervalKind::NotSteady, None).ends_with("no interval, since the rate changes"));
         assert!(told(IntervalKind::Killed, None).contains("no interval: the run was killed"));
+    }
+
+    /// The client's connections may have been the limit.
+    #[test]
+    fn nobody_is_blamed_for_a_missing_interval() {
+        let mut doc = fixture::saturated();
+        doc.response_time = fixture::stall().response_time;
+        for quantile in &mut doc.response_time.quantiles {
+            quantile.interval = Some(IntervalKind::NotSteady);
+        }
+        let told = without_interval(&doc).join("; ");
+        assert!(told.ends_with("no interval, since the load was not carried"), "{told}");
     }
 
     #[test]

@@ -127,12 +127,19 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
 fn peak(doc: &RunDocument, moments: &[Moment], of: fn(&Moment) -> u64) -> Option<(u64, String)> {
     let most = moments.iter().map(of).max()?;
     let place = moments.iter().find(|moment| of(moment) == most)?;
-    let at = place.start_ns.saturating_add(place.length_ns);
+    // A cell is named by its start, as in the picture beside; a row's level is that at its end.
+    let at = match super::timeline(doc) {
+        Some(_) => place.start_ns,
+        None => place.start_ns.saturating_add(place.length_ns),
+    };
     let as_high = moments.iter().filter(|moment| of(moment) >= most - most / 5).count();
     let near = if as_high * 5 > moments.len() {
         String::new()
     } else {
-        format!(", near {}", format::moment(event::about(doc, at)))
+        match event::about(doc, at) {
+            0 => ", at the start".into(),
+            at => format!(", near {}", format::moment(at)),
+        }
     };
     Some((most, near))
 }
@@ -170,7 +177,7 @@ pub(crate) fn lateness(doc: &RunDocument) -> Title {
     let finding = match (quantile(&doc.generator_late, 0.99), doc.generator_late.max) {
         (Some(late), Some(max)) => {
             let (late, longest) = (super::value(late), duration(max));
-            let max = Bound::Upper.duration(max);
+            let max = Bound::Upper.beside(max);
             let p99 = if late == longest { String::new() } else { format!(", {late} at p99") };
             match quantile(&doc.send_lag, 0.99).filter(|p99| p99.value >= 1_000_000) {
                 Some(_) if lag.generator_ns < lag.no_connection_ns.max(lag.no_room_ns) => {

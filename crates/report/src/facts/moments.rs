@@ -51,7 +51,9 @@ pub(crate) fn moments(doc: &RunDocument) -> Vec<Moment> {
     let cell = |i: usize| {
         let start_ns = timeline.start_ns.saturating_add((i as u64).saturating_mul(timeline.cell_ns));
         let end_ns = start_ns.saturating_add(timeline.cell_ns);
-        let end_ns = if i + 1 == timeline.due.len() { end_ns.min(timeline.end_ns) } else { end_ns };
+        // What is due is so until the load ends, also where all was answered before that.
+        let last_ns = timeline.end_ns.max(doc.series.load_to_ns);
+        let end_ns = if i + 1 == timeline.due.len() { end_ns.min(last_ns) } else { end_ns };
         Moment {
             start_ns,
             length_ns: end_ns.saturating_sub(start_ns),
@@ -123,6 +125,7 @@ mod tests {
 
     fn with(cells: usize, due: u64) -> RunDocument {
         let mut doc = fixture::stall();
+        doc.series.load_to_ns = 0;
         doc.series.timeline = Some(Timeline {
             cell_ns: 100,
             end_ns: cells as u64 * 100 - 60,
@@ -146,6 +149,16 @@ mod tests {
         assert_eq!(of(4, 10), [(200, 20), (140, 20)]);
         assert_eq!(of(10, 5), [(500, 25), (440, 25)]);
         assert_eq!(of(20, 1), [(1_000, 10), (940, 10)]);
+    }
+
+    /// Answers came at once, so that the last event lies before the end of the load: an even schedule bent up there.
+    #[test]
+    fn the_last_cell_is_as_long_as_the_load_is() {
+        let mut doc = with(3, 20);
+        doc.series.load_to_ns = 300;
+        assert_eq!(moments(&doc).iter().map(|m| (m.length_ns, m.due)).collect::<Vec<_>>(), [(100, 20); 3]);
+        doc.series.load_to_ns = 290;
+        assert_eq!(moments(&doc)[2].length_ns, 90);
     }
 
     #[test]

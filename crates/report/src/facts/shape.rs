@@ -169,7 +169,9 @@ fn spike(spike: &Spike) -> Shape {
             None if is_too_coarse(&spike.recovery) => format!("At most {piled} without an answer"),
             None => format!("At most {piled} without an answer; not as before to the end"),
         },
-        plotted: "Arrivals that were due and without an answer, by time. Shaded: the spike.".into(),
+        plotted:
+            "Arrivals that were due and without an answer at the end of each interval. Shaded: the spike."
+                .into(),
     };
     Shape { name: "Spike", finding, lines, picture }
 }
@@ -261,7 +263,7 @@ fn how(broken: &Broken) -> Vec<Line> {
 }
 
 fn backlog(most: u64, at_ns: u64) -> Line {
-    line("backlog", count(most), format!("at most due and without an answer, at {}", moment(at_ns)))
+    line("backlog", count(most), format!("most without an answer at an interval's end, at {}", moment(at_ns)))
 }
 
 /// What is too long.

@@ -1,7 +1,7 @@
 //! What must be said of a run that was not real, and of pages that need several requests.
 
 use crate::event;
-use crate::format::{self, least};
+use crate::format::{self, Bound, least};
 use unblink_artifact::document::{IntervalKind, RunDocument};
 
 /// That the run was simulated, and with what: a sentence for the top, then details.
@@ -78,8 +78,9 @@ pub(crate) fn wrong_client(doc: &RunDocument) -> Option<&str> {
 pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let Some(fanout) = &doc.fanout else { return Vec::new() };
     let need = format!("need {}", format::plural(u64::from(fanout.requests), "request", "requests"));
-    let time = |ns, censored| {
-        if censored { format!("more than {}", least(ns)) } else { format!("{} or longer", least(ns)) }
+    let time = |ns, censored| match censored {
+        true => format!("more than {}", least(ns)),
+        false => format!("{} or longer", Bound::Lower.beside(ns)),
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
     let half = format!("Half of the pages that {need} take {}", time(fanout.p50_ns, fanout.p50_censored));

@@ -5,7 +5,7 @@ use super::harm::{self, Kind, TAIL_RATIO};
 use super::title::{Title, title};
 use super::{none_ok, quantile};
 use crate::event::{self, Tail};
-use crate::format::{self, duration, least};
+use crate::format::{self, Bound, duration, least};
 use unblink_artifact::document::{LoadModel, Quantile, RunDocument, ShapeResult};
 
 /// Of the percentile spectrum.
@@ -49,13 +49,13 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
             {
                 format!(
                     "1 in 100 users waited {} or longer; the service time shows {}",
-                    least(p99.value),
+                    Bound::Lower.beside(p99.value),
                     duration(s.value)
                 )
             }
             // The median of several rates is that of none of them.
             _ if doc.validity.findings.iter().any(|f| f.code == "rate_changed") => {
-                format!("Over all rates, 1 in 100 users waited {} or longer", least(p99.value))
+                format!("Over all rates, 1 in 100 users waited {} or longer", Bound::Lower.beside(p99.value))
             }
             _ => open_finding(p50.value, p99.value, response(0.999)),
         }
@@ -79,13 +79,16 @@ fn no_times(doc: &RunDocument) -> String {
 fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
     let times = p99 as f64 / p50.max(1) as f64;
     let further = p999.filter(|q| !q.few_samples && !q.censored && q.value / TAIL_RATIO >= p99);
-    let (p99, p99_least) = (duration(p99), least(p99));
+    let (p99, p99_least) = (duration(p99), Bound::Lower.beside(p99));
     match further {
         _ if times >= TAIL_RATIO as f64 => {
             format!("1 in 100 users waited {p99_least} or longer, {times:.0} times the median")
         }
         Some(far) => {
-            format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", least(far.value))
+            format!(
+                "p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer",
+                Bound::Lower.beside(far.value)
+            )
         }
         None if times >= 1.25 => format!("p99 is {p99}, {times:.1} times the median"),
         None => format!("p99 is {p99}, close to the median of {}", duration(p50)),
@@ -94,11 +97,15 @@ fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
 
 /// Of the heat map.
 pub(crate) fn heat(doc: &RunDocument) -> Title {
-    let plotted = format!(
-        "Each cell: arrivals by the time they were due and how long they took; stronger is more. Lines: percentiles of \
-         what ended in {}.",
-        super::counted_by(doc)
-    );
+    let has_cells = doc.heatmap.columns.iter().any(|column| !column.cells.is_empty());
+    let plotted = match has_cells {
+        true => format!(
+            "Each cell: arrivals by the time they were due and how long they took; stronger is more. Lines: percentiles of \
+             what ended in {}.",
+            super::counted_by(doc)
+        ),
+        false => "What became of arrivals, by the time they were due.".into(),
+    };
     title(heat_finding(doc), &plotted)
 }
 
@@ -216,7 +223,7 @@ mod tests {
     fn the_spectrum_says_what_users_felt() {
         for (doc, expected) in [
             (fixture::stall(), "1 in 100 users waited 410 ms or longer, 41 times the median"),
-            (fixture::pool(), "1 in 100 users waited 526 ms or longer; the service time shows 10.1 ms"),
+            (fixture::pool(), "1 in 100 users waited 526.5 ms or longer; the service time shows 10.1 ms"),
             (
                 fixture::stall_closed(),
                 "p99 is 10.2 ms for users who wait for each answer, and for nobody else",

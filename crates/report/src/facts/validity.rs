@@ -65,12 +65,12 @@ pub(crate) fn evidence(name: &str, value: f64) -> (String, String) {
     let words = |name: &str| name.replace('_', " ");
     if let Some(what) = name.strip_suffix("_ns").filter(|_| value >= 0.0) {
         (words(what), format::duration(value.round() as u64))
-    } else if name.ends_with("share") {
+    } else if name.ends_with("share") || name.ends_with("share_max") {
         (words(name), format::percent(value))
     } else if name.ends_with("quantile") {
         (words(name), format::quantile_label(value))
     } else if name.contains("_per_s") {
-        (words(&name.replace("_per_s", "")), format::rate(value))
+        (words(&name.replace("_per_s", "_rate")), format::rate(value))
     } else if let Some(what) = name.strip_suffix("_s") {
         (words(what), format!("{}\u{a0}s", format::number(value)))
     } else {
@@ -95,7 +95,8 @@ mod tests {
             ("late_ns", 1_240_000.0, ("late", "1.24 ms")),
             ("sent_share", 0.973, ("sent share", "97.3 %")),
             ("first_quantile", 0.999, ("first quantile", "p99.9")),
-            ("answered_per_s_best", 512.0, ("answered best", "512/s")),
+            ("answered_per_s_best", 512.0, ("answered rate best", "512/s")),
+            ("busy_share_max", 0.999, ("busy share max", "99.9 %")),
             ("load_s", 20.0, ("load", "20 s")),
             ("missing", 3.0, ("missing", "3")),
         ] {

@@ -1,7 +1,7 @@
 //! What is only known to lie on one side of a figure: rounded to that side, so that no more is claimed than is known.
 //! A time above 311.7 ms is above 311 ms, and not above 312 ms.
 
-use super::{THOUSANDS, UNIT, UNITS, duration, percent, three_fixed, trim};
+use super::{THOUSANDS, UNIT, UNITS, duration, percent, thousands, three_fixed, trim};
 
 /// On which side of the true value a bound lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +16,25 @@ impl Bound {
     /// A duration that is a bound, with three digits.
     pub fn duration(self, ns: u64) -> String {
         duration(self.rounded(ns))
+    }
+
+    /// A duration that is a bound, to stand beside the same figure as [`duration`] writes it: with a fourth digit where
+    /// three would read like another figure.
+    pub(crate) fn beside(self, ns: u64) -> String {
+        let (of_three, nearest) = (self.duration(ns), duration(ns));
+        if without_zeros(&of_three) == without_zeros(&nearest) {
+            return without_zeros(&of_three);
+        }
+        let (name, length, step, decimals) = match *unit(ns) {
+            (name, length, _) if ns / length < 10 => (name, length, length / 1_000, 3),
+            (name, length, _) if ns / length < 100 => (name, length, length / 100, 2),
+            (name, length, _) => (name, length, length / 10, 1),
+        };
+        let below = ns - ns % step.max(1);
+        let bound =
+            if self == Bound::Upper && below < ns { below.saturating_add(step.max(1)) } else { below };
+        let number = format!("{:.decimals$}", bound as f64 / length as f64);
+        format!("{}{UNIT}{name}", trim(&thousands(&number)))
     }
 
     /// A share from 0 to 1 that is a bound, as a percentage.
@@ -39,8 +58,7 @@ impl Bound {
 
     /// The nearest duration on this side that `duration` shows as it is.
     fn rounded(self, ns: u64) -> u64 {
-        // The last unit has no end.
-        let unit = UNITS.iter().find(|(_, length, below)| ns / length < *below).unwrap_or(&UNITS[4]);
+        let unit = unit(ns);
         let step = match ns / unit.1 {
             0..10 => unit.1 / 100,
             10..100 => unit.1 / 10,
@@ -62,11 +80,19 @@ pub fn above(ns: u64) -> String {
 
 /// A duration of which is known that it was not shorter than this: `5 s`, without zeros at its end.
 pub fn least(ns: u64) -> String {
-    let text = Bound::Lower.duration(ns);
+    without_zeros(&Bound::Lower.duration(ns))
+}
+
+fn without_zeros(text: &str) -> String {
     match text.split_once(UNIT) {
         Some((number, unit)) => format!("{}{UNIT}{unit}", trim(number)),
-        None => text,
+        None => text.into(),
     }
+}
+
+/// The unit in which a duration is written; the last one has no end.
+fn unit(ns: u64) -> &'static (&'static str, u64, u64) {
+    UNITS.iter().find(|(_, length, below)| ns / length < *below).unwrap_or(&UNITS[4])
 }
 
 /// From a lower bound to an upper one; a unit that both have stands once: `405–415 ms`, `980 µs–1.02 ms`.
@@ -120,6 +146,24 @@ mod tests {
         ] {
             assert_eq!(plain(&Bound::Lower.percent(share)), low, "{share}");
             assert_eq!(plain(&Bound::Upper.percent(share)), high, "{share}");
+        }
+    }
+
+    /// The headline has 19.5 ms.
+    #[test]
+    fn a_bound_does_not_read_like_another_figure() {
+        for (ns, low, high) in [
+            (19_480_575, "19.48 ms", "19.5 ms"),
+            (410_200_000, "410 ms", "410.2 ms"),
+            (9_741_609, "9.74 ms", "9.742 ms"),
+            (1_013_000_000, "1.01 s", "1.013 s"),
+            (311_700_000, "311.7 ms", "312 ms"),
+            (5_000_000_000, "5 s", "5 s"),
+            (999_999_999, "999.9 ms", "1 s"),
+            (873, "873 ns", "873 ns"),
+        ] {
+            assert_eq!(plain(&Bound::Lower.beside(ns)), low, "{ns} ns");
+            assert_eq!(plain(&Bound::Upper.beside(ns)), high, "{ns} ns");
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn picture(title: Title, course: &Course, reach: &'static str) -> Pic
         legend.extend([("service", "level: geometric mean"), ("backlog", "change of the level")]);
     }
     if course.points.iter().any(|point| point.reach.is_some()) {
-        legend.push(("connections", reach));
+        legend.push(("reach", reach));
     }
     full("trend", "history", title, legend, |canvas| draw(canvas, course))
 }

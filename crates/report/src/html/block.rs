@@ -157,11 +157,18 @@ pub(crate) fn write_table(out: &mut String, table: &Table) {
             let name = if i == 0 && align.is_empty() { "name" } else { "" };
             let class = format!("{name}{align}{}", paint_class(*paint));
             let end = &tag[..2];
-            let _ = write!(out, "<{tag} class=\"{}\">{}</{end}>", class.trim(), cell(text));
+            let shown = if i == 0 { path(text) } else { cell(text) };
+            let _ = write!(out, "<{tag} class=\"{}\">{shown}</{end}>", class.trim());
         }
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
+}
+
+/// The name of a row. A path breaks behind its slashes, and not within a word.
+fn path(text: &str) -> String {
+    let html = cell(text);
+    if text.contains(' ') { html } else { html.replace('/', "/<wbr>").replace("</<wbr>", "</") }
 }
 
 /// Text with its small part below it.
@@ -180,5 +187,17 @@ fn paint_class(paint: Paint) -> &'static str {
         Paint::Service => " service-text",
         Paint::Finding => " finding-text",
         Paint::Failure => " failure-text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_breaks_behind_its_slashes() {
+        assert_eq!(path("runs/baseline/1"), "runs/<wbr>baseline/<wbr>1");
+        assert_eq!(path("a/b\n<small>"), "a/<wbr>b<small>&lt;small&gt;</small>");
+        assert_eq!(path("GET /items"), "GET /items");
     }
 }

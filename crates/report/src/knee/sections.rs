@@ -5,9 +5,9 @@ use crate::block::{Block, Paint, Room, Section, Span, Table, Tone, dim, left, pl
 use crate::format;
 use unblink_artifact::knee::{KneeDocument, KneeTrial, TrialVerdict};
 
-const OF_MU: &str = "1/(µ−λ) is the mean response time of the simplest queue whose capacity µ is the most that was delivered, \
-    empty unless the target was overloaded; a target with many workers lies above it at low load. In flight: mean, by \
-    Little's law.";
+const OF_MU: &str = "1/(µ−λ) is the mean response time of the simplest queue whose capacity µ is the most that a rate delivered, \
+    the mean of its trials, empty unless the target was overloaded; a target with many workers lies above it at low load. \
+    In flight: mean, by Little's law.";
 
 /// Every trial, and what all of them say.
 pub(super) fn all(doc: &KneeDocument, room: Room) -> Vec<Section> {
@@ -16,19 +16,16 @@ pub(super) fn all(doc: &KneeDocument, room: Room) -> Vec<Section> {
 
 fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
     let is_page = room == Room::Page;
-    let note = match doc.capacity_per_s {
-        _ if doc.header.question.has_journeys => {
-            "by rate of arrivals; ok/s, mean and in flight are of requests"
-        }
-        _ if is_page => "by rate",
-        Some(_) => "by rate; mean beside 1/(µ − λ), the simplest queue of this capacity",
-        None => "by rate; µ of 1/(µ − λ) is only known after overload",
+    let note = match doc.header.question.has_journeys {
+        true => "by rate of arrivals; ok/s, mean and in flight are of requests",
+        _ => "by rate; what a trial was offered differs from it by chance",
     };
     let label = format::quantile_label(doc.header.question.quantile);
     let is_replay = doc.header.question.replay.is_some();
     let columns = [
         right("×"),
         right("rate/s"),
+        right("offered"),
         right("ok/s"),
         right(&label),
         right("95 % interval"),
@@ -42,7 +39,7 @@ fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
     ];
     let table = Table::new(columns, by_rate(doc).into_iter().map(|trial| row(doc, trial, is_page)).collect());
     let table = if is_replay { table } else { table.without("×") };
-    let left_out: &[&str] = if is_page { &[] } else { &["in flight", "measured", "no."] };
+    let left_out: &[&str] = if is_page { &[] } else { &["1/(µ−λ)", "in flight", "measured", "no."] };
     let table = left_out.iter().fold(table, |table, name| table.without(name));
     let foot = is_page.then(|| Block::Line(Paint::Dim, OF_MU.into()));
     (!doc.trials.is_empty()).then(|| Section {
@@ -66,6 +63,7 @@ fn row(doc: &KneeDocument, trial: &KneeTrial, is_page: bool) -> Vec<Span> {
     vec![
         plain(times.trim_end_matches("\u{a0}×").to_string()),
         plain(words::whole(rate(trial))),
+        plain(words::whole(trial.offered_per_s)),
         plain(words::whole(trial.delivered_per_s)),
         (Paint::Response, value(trial)),
         dim(interval(trial).unwrap_or("–".into())),

@@ -328,7 +328,11 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
     }
     if let Some(capacity) = doc.capacity_per_s {
         let what = if doc.header.question.has_journeys { "requests; " } else { "" };
-        all.push(("Most delivered", format::rate(capacity), format!("{what}µ in 1/(µ − λ)")));
+        all.push((
+            "Most delivered",
+            format::rate(capacity),
+            format!("{what}by a rate, the mean of its trials: µ in 1/(µ − λ)"),
+        ));
     }
     match doc.collapse {
         Some(c) => all.push((

@@ -26,7 +26,8 @@ pub fn html(doc: &MirrorDocument) -> String {
     let mut page = Page::new(&format!("{word}: mirror of {}", doc.candidate));
     page.json("mirror", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     let about = format!("{} · mirror", html::moment(&doc.started_at));
-    page.head(&doc.tool, &about, &doc.candidate, &[escape(&words::about(doc))]);
+    let question = format!("Is {} slower than {}?", doc.candidate, doc.baseline);
+    page.head(&doc.tool, &about, &question, &[escape(&words::about(doc))]);
     html::answer(&mut page.body, tone, (word, sentence), "largest", 2);
     page.body.push_str("</section>");
     page.tables(words::sections(doc));

@@ -42,7 +42,7 @@ pub(super) fn about(doc: &MirrorDocument) -> String {
 
 pub(super) fn sections(doc: &MirrorDocument) -> Vec<Section> {
     let mut sections =
-        vec![times("Response time", "from the moment both were asked", &doc.quantiles, "candidate")];
+        vec![times(doc, "Response time", "from the moment both were asked", &doc.quantiles, "candidate")];
     if let Some(median) = &doc.pair_median {
         let ends = match (median.low_ns, median.high_ns) {
             (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
@@ -55,7 +55,7 @@ pub(super) fn sections(doc: &MirrorDocument) -> Vec<Section> {
         sections[0].blocks.push(Block::Line(Paint::Plain, line));
     }
     if let Some(noise) = &doc.noise_quantiles {
-        sections.push(times("By itself", "the baseline's twin against the baseline", noise, "twin"));
+        sections.push(times(doc, "By itself", "the baseline's twin against the baseline", noise, "twin"));
     }
     sections.push(account(doc));
     if let Some(bodies) = &doc.bodies {
@@ -73,16 +73,33 @@ fn section(name: &'static str, note: &str, blocks: Vec<Block>) -> Section {
     Section { class: "mirror wide-block", name, note: note.into(), blocks }
 }
 
-fn times(name: &'static str, note: &str, quantiles: &[MirrorQuantile], second: &'static str) -> Section {
+/// Percentiles with fewer pairs above are of few samples, as in a run.
+const PAIRS_ABOVE_MIN: f64 = 10.0;
+
+/// Up to the first percentile that rests on few pairs, which is marked, and the one that decides.
+fn times(
+    doc: &MirrorDocument,
+    name: &'static str,
+    note: &str,
+    quantiles: &[MirrorQuantile],
+    second: &'static str,
+) -> Section {
+    let pairs = doc.account.compared.saturating_add(doc.account.left_out());
+    let is_of_few = |of: &MirrorQuantile| pairs as f64 * (1.0 - of.q) < PAIRS_ABOVE_MIN;
+    let first_few = quantiles.iter().position(is_of_few).unwrap_or(quantiles.len());
+    let decides = quantiles.iter().position(|of| of.q == doc.decides).unwrap_or(0);
+    let shown = (first_few.max(decides) + 1).min(quantiles.len());
     let row = |of: &MirrorQuantile| {
-        let ends = |low: Option<String>, high: Option<String>| {
-            low.zip(high).map(|(low, high)| format!("{low} to {high}"))
-        };
+        let mark = if is_of_few(of) { "~" } else { "" };
+        let time =
+            |ns: Option<u64>| ns.map_or(withheld(), |ns| plain(format!("{mark}{}", format::duration(ns))));
+        let ends =
+            |low: Option<String>, high: Option<String>| low.zip(high).map(|(low, high)| from_to(&low, &high));
         vec![
             plain(format::quantile_label(of.q)),
             time(of.baseline_ns),
             time(of.candidate_ns),
-            of.difference_ns.map_or(withheld(), |ns| plain(signed(ns))),
+            of.difference_ns.map_or(withheld(), |ns| plain(format!("{mark}{}", signed(ns)))),
             dim(ends(of.low_ns.map(signed), of.high_ns.map(signed)).unwrap_or_else(|| "–".into())),
             dim(ends(of.change_low.map(change), of.change_high.map(change)).unwrap_or_else(|| "–".into())),
         ]
@@ -95,7 +112,10 @@ fn times(name: &'static str, note: &str, quantiles: &[MirrorQuantile], second: &
         right("95 %"),
         right("relative, 95 %"),
     ];
-    section(name, note, vec![Block::Table(Table::new(columns, quantiles.iter().map(row).collect()))])
+    let table = Table::new(columns, quantiles[..shown].iter().map(row).collect());
+    let more = crate::facts::unshown(quantiles.len() - shown);
+    let more = more.map(|more| Block::Line(Paint::Dim, more));
+    section(name, note, std::iter::once(Block::Table(table)).chain(more).collect())
 }
 
 fn account(doc: &MirrorDocument) -> Section {
@@ -178,12 +198,16 @@ fn words(cause: &str) -> String {
     cause.replace('_', " ")
 }
 
-fn time(ns: Option<u64>) -> Span {
-    ns.map_or(withheld(), |ns| plain(format::duration(ns)))
-}
-
 fn withheld() -> Span {
     (Paint::Finding, "withheld".into())
+}
+
+/// From one end to the other; a unit that both have stands once.
+fn from_to(low: &str, high: &str) -> String {
+    match (low.split_once('\u{a0}'), high.split_once('\u{a0}')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
 }
 
 fn signed(ns: i64) -> String {
@@ -256,6 +280,23 @@ mod tests {
         }
     }
 
+    /// A column more stood alone under the first ones.
+    #[test]
+    fn a_unit_stands_once_and_rows_fit_a_screen() {
+        assert_eq!(from_to("+2.96\u{a0}ms", "+2.99\u{a0}ms"), "+2.96 to +2.99\u{a0}ms");
+        assert_eq!(from_to("−900\u{a0}µs", "+1\u{a0}ms"), "−900\u{a0}µs to +1\u{a0}ms");
+        let mut doc = document();
+        for of in &mut doc.quantiles {
+            (of.baseline_ns, of.candidate_ns) = (Some(5_090_000), Some(8_060_000));
+            (of.difference_ns, of.low_ns, of.high_ns) = (Some(2_970_000), Some(2_960_000), Some(2_990_000));
+            (of.change_low, of.change_high) = (Some(0.578), Some(0.59));
+        }
+        let text = crate::format::plain(&super::super::terminal(&doc, &Style { width: 80, color: false }));
+        let row = text.lines().find(|line| line.starts_with("  p50 ")).expect("a row");
+        assert!(row.ends_with("+2.96 to +2.99 ms  +57.8 to +59 %"), "{text}");
+        assert!(super::super::html(&doc).contains("slower than"), "the question is asked");
+    }
+
     #[test]
     fn what_is_not_known_is_withheld_and_what_was_left_out_is_told() {
         let doc = document();
@@ -264,6 +305,14 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
         assert!(text.contains("2 connections were closed at once") && !text.contains("stopped:"), "{text}");
+        // Five pairs lie above p99.9, and fewer above p99.99.
+        let mut few = doc.clone();
+        let like = few.quantiles[0].clone();
+        few.quantiles.extend([0.999, 0.9999].map(|q| MirrorQuantile { q, ..like.clone() }));
+        few.account.compared = 4_940;
+        let text = crate::format::plain(&super::super::terminal(&few, &Style { width: 100, color: false }));
+        assert!(text.contains("~1.50 ms"), "{text}");
+        assert!(!text.contains("p99.99") && text.contains("1 more percentile needs more samples"), "{text}");
         let page = super::super::html(&doc);
         assert!(page.starts_with("<!doctype html>") && page.contains("GET /items/{id}"));
     }

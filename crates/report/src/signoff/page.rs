@@ -52,9 +52,9 @@ fn one(page: &mut Page, stage: &SignoffStage, part: Option<&Part>) {
     let Some(part) = part else { return };
     let _ = write!(
         out,
-        "<details><summary>Full report: {} <span>({})</span></summary>",
+        "<details><summary>Full report: {}{}</summary>",
         escape(&words::heading(stage)),
-        escape(&words::rate(stage)),
+        words::rate(stage).map(|rate| format!(" <span>at {}</span>", escape(&rate))).unwrap_or_default(),
     );
     match part {
         Part::Run(run) => {

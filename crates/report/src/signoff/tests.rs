@@ -46,7 +46,7 @@ fn document(stages: Vec<SignoffStage>) -> SignoffDocument {
 fn whole() -> (SignoffDocument, Vec<Option<Part>>) {
     let (mut search, mut hold, mut soak) = (stage(1, "knee"), stage(2, "hold"), stage(3, "soak"));
     search.take_knee(&knee(), 0);
-    (hold.rate, hold.rate_asked) = (Some("680.25/s".into()), Some("75% of knee".into()));
+    (hold.rate, hold.rate_asked) = (Some("1680.25/s".into()), Some("75% of knee".into()));
     hold.take_run(&fixture::objectives(), 1);
     soak.folder = None;
     soak.leave_out("a guard stopped stage 2".into());
@@ -93,7 +93,7 @@ fn every_stage_is_told_everywhere() {
         let text = crate::format::plain(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.starts_with("FAIL 1 stage missed an objective: 2 (hold)."), "{text}");
         assert!(text.contains("Not run: a guard stopped stage 2."), "{text}");
-        assert!(text.contains("680.25/s (75% of knee)"), "{text}");
+        assert!(text.contains("1 680.25/s (75% of knee)"), "{text}");
     }
     let page = html(&doc, &parts);
     for part in

@@ -69,12 +69,11 @@ pub(super) fn outcome(stage: &SignoffStage) -> (Tone, &'static str) {
 }
 
 /// The rate as it was, or as it was to be.
-pub(super) fn rate(stage: &SignoffStage) -> String {
+pub(super) fn rate(stage: &SignoffStage) -> Option<String> {
     match (&stage.rate, &stage.rate_asked) {
-        (Some(rate), Some(asked)) if rate != asked => format!("{rate} ({asked})"),
-        (Some(rate), _) => rate.clone(),
-        (None, Some(asked)) => asked.clone(),
-        (None, None) => "–".into(),
+        (Some(rate), Some(asked)) if rate != asked => Some(format!("{} ({asked})", format::spaced(rate))),
+        (Some(rate), _) => Some(format::spaced(rate)),
+        (None, asked) => asked.clone(),
     }
 }
 
@@ -120,7 +119,7 @@ pub(super) fn stages(doc: &SignoffDocument, room: Room) -> Section {
         vec![
             plain(format!("{}. {}", stage.number, stage.name)),
             (tone.paint(), format!("{mark}\u{a0}{}", word.replace(' ', "\u{a0}"))),
-            plain(rate(stage)),
+            plain(rate(stage).unwrap_or("–".into())),
             plain(key_figures(stage)),
             dim(stage.folder.clone().unwrap_or("–".into())),
         ]

@@ -193,6 +193,9 @@ impl Scale {
     }
 }
 
+/// Labels on the left that stand closer would touch.
+const TICK_HEIGHT: f64 = 13.0;
+
 /// Time from left to right, labelled below.
 pub(crate) fn time_axis(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
     let span = scale.to - scale.from;
@@ -234,15 +237,28 @@ pub(crate) fn value_axis(
 pub(crate) fn count_axis(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
     let mut ticks = scale.ticks((plot.height() / 34.0) as usize);
     ticks.retain(|tick| (tick - tick.round()).abs() < 1e-9);
-    horizontal(canvas, plot, scale, &ticks, |n| format::count(n.round() as u64));
+    horizontal(canvas, plot, scale, &ticks, count_tick);
     canvas.text("axis", (2.0, 11.0), Anchor::Start, name);
 }
 
 fn horizontal(canvas: &mut Canvas, plot: &Plot, scale: &Scale, ticks: &[f64], label: impl Fn(f64) -> String) {
+    let mut before: Option<f64> = None;
     for &tick in ticks {
         let y = scale.at(tick);
         canvas.line("grid", (plot.left, y), (plot.right, y));
-        canvas.text("tick", (plot.left - 8.0, y + 4.0), Anchor::End, &label(tick));
+        // Where decades are tight, 1 stands on 0.
+        if before.is_none_or(|before| (before - y).abs() >= TICK_HEIGHT) {
+            canvas.text("tick", (plot.left - 8.0, y + 4.0), Anchor::End, &label(tick));
+            before = Some(y);
+        }
+    }
+}
+
+/// A count or a rate as a label: from a million on in millions, for which there is room.
+pub(crate) fn count_tick(n: f64) -> String {
+    match n {
+        _ if n >= 1e6 => format!("{}\u{a0}M", format::number(n / 1e6)),
+        _ => format::count(n.round() as u64),
     }
 }
 
@@ -336,6 +352,26 @@ mod tests {
         assert_eq!(scale.domain(), "5000000 2000000000");
         let flat = Scale::durations(7, 7, (0.0, 1.0));
         assert!(flat.to / flat.from >= 9.9);
+    }
+
+    #[test]
+    fn labels_of_large_counts_have_room_and_stand_apart() {
+        assert_eq!(
+            [0.0, 1_000.0, 999_999.0, 1e6, 2.5e6].map(|n| format::plain(&count_tick(n))),
+            ["0", "1 000", "999 999", "1 M", "2.5 M"]
+        );
+        let mut canvas = Canvas::new("", super::super::canvas::Size { width: 360.0, height: 160.0 });
+        let plot = Plot::of(&canvas, 62.0);
+        let y = Scale::counts(2_000_000, (plot.bottom, plot.top));
+        value_axis(&mut canvas, &plot, &y, "number", count_tick);
+        let at: Vec<f64> = canvas
+            .body
+            .split("<text class=\"tick e\"")
+            .skip(1)
+            .map(|text| text.split(" y=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a place"))
+            .map(|y| y.parse().expect("a number"))
+            .collect();
+        assert!(at.len() > 2 && at.windows(2).all(|pair| pair[0] - pair[1] >= 12.9), "{at:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Figures over time as lines: rates, requests in flight, the generator's lateness.
 
-use super::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
+use super::axis::{Plot, Scale, count_tick, duration_tick, time_axis, value_axis};
 use super::canvas::{Anchor, Canvas, n, polyline};
 use super::heat::{span, warm_up};
 use super::objectives;
@@ -150,8 +150,8 @@ fn over_time(
     let y = scale(high, (plot.bottom, plot.top));
     warm_up(canvas, doc, &plot, &x, plot.top);
     match hover {
-        "rates" => value_axis(canvas, &plot, &y, "per second", |v| format::count(v.round() as u64)),
-        "flight" => value_axis(canvas, &plot, &y, "number", |v| format::count(v.round() as u64)),
+        "rates" => value_axis(canvas, &plot, &y, "per second", count_tick),
+        "flight" => value_axis(canvas, &plot, &y, "number", count_tick),
         _ => value_axis(canvas, &plot, &y, "p99 of lateness", duration_tick),
     }
     time_axis(canvas, &plot, &x, "time since the start");

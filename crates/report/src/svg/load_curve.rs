@@ -61,34 +61,38 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
 fn usable(doc: &KneeDocument) -> Vec<&KneeTrial> {
     let is_usable = |t: &&KneeTrial| t.verdict != TrialVerdict::Generator;
     let mut trials: Vec<&KneeTrial> = doc.trials.iter().filter(is_usable).collect();
-    trials.sort_by(|a, b| per_s(a).total_cmp(&per_s(b)).then(a.number.cmp(&b.number)));
+    trials.sort_by(|a, b| a.rate.per_s().total_cmp(&b.rate.per_s()).then(a.number.cmp(&b.number)));
     trials
 }
 
-/// Room between repeats of a rate, which would cover each other.
-const REPEAT_WIDTH: f64 = 8.6;
+/// Of dots that would cover each other, each is smaller than the one before by this.
+const RING: f64 = 1.4;
 
-/// Where each trial stands along x: repeats of a rate side by side around it, in the order in which they were run.
-fn places<'a>(trials: &[&'a KneeTrial], x: &Scale) -> Vec<(f64, &'a KneeTrial)> {
-    let repeats = |trial: &KneeTrial| trials.iter().filter(move |other| other.rate == trial.rate).count();
-    let before = |i: usize| trials[..i].iter().filter(|other| other.rate == trials[i].rate).count();
-    let offset = |i: usize, trial: &KneeTrial| before(i) as f64 - (repeats(trial) as f64 - 1.0) / 2.0;
-    trials
-        .iter()
-        .enumerate()
-        .map(|(i, trial)| (x.at(per_s(trial)) + offset(i, trial) * REPEAT_WIDTH, *trial))
-        .collect()
+/// A dot for each trial, at its figures and nowhere else: what covers another one is smaller, so that both are seen.
+fn dots(canvas: &mut Canvas, radius: f64, of: impl Iterator<Item = ((f64, f64), &'static str)>) {
+    let mut drawn: Vec<(f64, f64)> = Vec::new();
+    for (at, class) in of {
+        let covers = drawn.iter().filter(|other| (other.0 - at.0).hypot(other.1 - at.1) < radius).count();
+        canvas.dot(class, at, (radius - RING * covers as f64).max(1.0));
+        drawn.push(at);
+    }
 }
 
+/// What was offered, which by chance is not quite the rate that was asked for.
 fn per_s(trial: &KneeTrial) -> f64 {
-    trial.rate.per_s()
+    trial.offered_per_s
 }
 
-/// Of all trials at a rate the first, so that a line has one value there.
+fn highest(trials: &[&KneeTrial]) -> Option<f64> {
+    trials.iter().map(|trial| per_s(trial)).reduce(f64::max)
+}
+
+/// Of all trials at a rate the first, so that a line has one value there; in the order in which they stand.
 fn first_at_each<'a>(trials: &[&'a KneeTrial]) -> Vec<&'a KneeTrial> {
     let mut first: Vec<&KneeTrial> =
         trials.iter().copied().filter(|t| t.purpose != Purpose::Latency).collect();
     first.dedup_by_key(|trial| trial.rate);
+    first.sort_by(|a, b| per_s(a).total_cmp(&per_s(b)));
     first
 }
 
@@ -104,7 +108,7 @@ fn class(trial: &KneeTrial) -> &'static str {
 fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     let plot = Plot::of(canvas, 62.0);
     let trials = usable(doc);
-    let Some(highest) = trials.last().map(|trial| per_s(trial)) else {
+    let Some(highest) = highest(&trials) else {
         return plot.message(canvas, "No trial can be drawn.");
     };
     let most = trials.iter().map(|trial| trial.delivered_per_s).fold(0.0, f64::max);
@@ -127,9 +131,8 @@ fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     }
     let line = first_at_each(&trials).into_iter().map(|t| Some((x.at(per_s(t)), y.at(t.delivered_per_s))));
     canvas.path("line sent", &polyline(line));
-    for (at, trial) in places(&trials, &x) {
-        canvas.dot(class(trial), (at, y.at(trial.delivered_per_s)), 4.5);
-    }
+    let place = |trial: &&KneeTrial| ((x.at(per_s(trial)), y.at(trial.delivered_per_s)), class(trial));
+    dots(canvas, 4.5, trials.iter().map(place));
     canvas.axes(None, &plot, &x, &y);
     markers(canvas, doc, &plot, &x);
 }
@@ -141,7 +144,7 @@ fn draw_latency(canvas: &mut Canvas, doc: &KneeDocument) {
     let values = || trials.iter().filter_map(|trial| trial.percentile_ns);
     let means = || trials.iter().filter_map(|trial| trial.mean_ns.map(|ns| ns as u64));
     let (Some(highest), Some(low), Some(high)) =
-        (trials.last().map(|trial| per_s(trial)), values().chain(means()).min(), values().max())
+        (highest(&trials), values().chain(means()).min(), values().max())
     else {
         return plot.message(canvas, "No response time is known.");
     };
@@ -157,14 +160,15 @@ fn draw_latency(canvas: &mut Canvas, doc: &KneeDocument) {
     canvas.path("line service", &polyline(mean));
     let line = first.iter().map(|t| t.percentile_ns.map(|ns| (x.at(per_s(t)), y.at(ns as f64))));
     canvas.path("line response panel", &polyline(line));
-    for (at, trial) in places(&trials, &x) {
+    for trial in &trials {
         if let (Some(low), Some(high)) = (trial.percentile_low_ns, trial.percentile_high_ns) {
+            let at = x.at(per_s(trial));
             canvas.line("reach", (at, y.at(low as f64)), (at, y.at(high as f64)));
         }
-        if let Some(ns) = trial.percentile_ns {
-            canvas.dot(class(trial), (at, y.at(ns as f64)), 4.0);
-        }
     }
+    let place =
+        |trial: &&KneeTrial| Some(((x.at(per_s(trial)), y.at(trial.percentile_ns? as f64)), class(trial)));
+    dots(canvas, 4.0, trials.iter().filter_map(place));
     let at_limit = y.at(limit_ns as f64);
     canvas.line("objective", (plot.left, at_limit), (plot.right, at_limit));
     let limit = format!("limit {}", format::duration(limit_ns));
@@ -229,12 +233,13 @@ mod tests {
     use crate::fixture;
     use crate::svg::read::Drawn;
 
-    /// Repeats of a rate covered each other.
+    /// Repeats of a rate stood beside it, a good one among rates that were shown not to be.
     #[test]
     fn each_trial_is_seen_and_stands_at_its_figures() {
         let mut doc = fixture::knee();
         let again = KneeTrial { number: 99, ..doc.trials[0].clone() };
-        doc.trials.extend([again.clone(), KneeTrial { number: 100, ..again }]);
+        let by_chance = KneeTrial { number: 100, offered_per_s: again.offered_per_s * 1.02, ..again.clone() };
+        doc.trials.extend([again, by_chance]);
         let [latency, throughput] = pictures(&doc).try_into().expect("two pictures");
         let drawn = Drawn::of(&latency.sizes[0].1);
         let trials = usable(&doc);
@@ -247,16 +252,9 @@ mod tests {
         assert_eq!(dots.len(), trials.len());
         for (at, trial) in dots.iter().zip(&trials) {
             assert!(drawn.is_y(at.1, trial.percentile_ns.expect("a percentile") as f64));
+            assert!(drawn.is_x(at.0, trial.offered_per_s), "{at:?} {trial:?}");
         }
-        for (i, a) in dots.iter().enumerate() {
-            for (b, trial) in dots[i + 1..].iter().zip(&trials[i + 1..]) {
-                assert!(trial.rate != trials[i].rate || (a.0 - b.0).abs() > 8.0, "{a:?} {b:?}");
-            }
-        }
-        // In the middle of its repeats a rate is read as it is.
-        let first: Vec<f64> =
-            dots.iter().zip(&trials).filter(|(_, t)| t.rate == trials[0].rate).map(|(at, _)| at.0).collect();
-        assert!(drawn.is_x(first.iter().sum::<f64>() / first.len() as f64, trials[0].rate.per_s()));
+        assert!(latency.sizes[0].1.body.contains(r#" r="2.6"/>"#), "what covers another one is smaller");
 
         let drawn = Drawn::of(&throughput.sizes[0].1);
         let mut delivered: Vec<f64> = ["dot good", "dot undecided", "dot failure"]

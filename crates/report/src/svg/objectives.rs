@@ -11,27 +11,34 @@ const FAR: f64 = 5.0;
 /// The objectives of response time that speak of all requests.
 pub(super) fn times(doc: &RunDocument) -> Vec<&SloResult> {
     let slos = doc.verdict.iter().flat_map(|verdict| &verdict.slos);
-    slos.filter(|slo| slo.unit == FigureUnit::Ns && slo.name.is_none() && slo.limit > 0.0).collect()
+    // The figures of first events and of gaps have a word before them: they are other times than those that are drawn.
+    let is_of_all = |slo: &&SloResult| slo.name.is_none() && !slo.figure.contains(' ');
+    slos.filter(|slo| slo.unit == FigureUnit::Ns && slo.limit > 0.0).filter(is_of_all).collect()
+}
+
+/// A limit that lies so near to `low..=high` that it is drawn.
+pub(super) fn is_near(limit: f64, (low, high): (u64, u64)) -> bool {
+    (low as f64 / FAR..=high as f64 * FAR).contains(&limit)
 }
 
 /// `low..=high` with the limits that lie near.
 pub(super) fn with_limits(doc: &RunDocument, (low, high): (u64, u64)) -> (u64, u64) {
-    let near = |limit: &f64| (low as f64 / FAR..=high as f64 * FAR).contains(limit);
     times(doc)
         .iter()
         .map(|slo| slo.limit)
-        .filter(near)
+        .filter(|limit| is_near(*limit, (low, high)))
         .fold((low, high), |(low, high), limit| (low.min(limit as u64), high.max(limit as u64)))
 }
 
-/// What the colours of the lines mean, for a legend.
-pub(super) fn legend(doc: &RunDocument) -> Vec<(&'static str, &'static str)> {
+/// What the colours of the lines mean, for the legend of a picture in which some limits have a line.
+pub(super) fn legend(doc: &RunDocument, is_drawn: impl Fn(f64) -> bool) -> Vec<(&'static str, &'static str)> {
     let all = [
         ("objective missed", "objective, missed"),
         ("objective open", "objective, not told"),
         ("objective met", "objective, met"),
     ];
-    let is_there = |class: &str| times(doc).iter().any(|slo| class.ends_with(self::class(slo)));
+    let drawn: Vec<&SloResult> = times(doc).into_iter().filter(|slo| is_drawn(slo.limit)).collect();
+    let is_there = |class: &str| drawn.iter().any(|slo| class.ends_with(self::class(slo)));
     all.into_iter().filter(|(class, _)| is_there(class)).collect()
 }
 
@@ -46,8 +53,9 @@ pub(super) fn quantile(slo: &SloResult) -> Option<f64> {
 /// Left, top, right and bottom of words.
 pub(super) type Place = (f64, f64, f64, f64);
 
-/// Width of a letter of the words, at most.
-const LETTER: f64 = 7.2;
+/// Width of a letter of the words, at most: on a screen of middle width the page draws the letters of a wide picture larger.
+const LETTER: f64 = 8.1;
+const LETTER_NARROW: f64 = 7.2;
 /// A picture that is no wider is for a phone, and has room for little.
 const NARROW: f64 = 400.0;
 
@@ -104,14 +112,17 @@ pub(super) fn draw_times(
     let limits: Vec<f64> = slos.iter().map(|slo| y.at(slo.limit)).collect();
     for slo in named(canvas, slos) {
         let at = y.at(slo.limit);
-        let text = in_words(slo);
-        let width = text.chars().count() as f64 * LETTER;
+        let is_narrow = canvas.size.width <= NARROW;
+        // On a phone the mark and the colour must do: the legend says what they mean.
+        let text = if is_narrow { format!("{} {}", slo.slo, facts::slo_mark(slo).0) } else { in_words(slo) };
+        let width = text.chars().count() as f64 * if is_narrow { LETTER_NARROW } else { LETTER };
         let middle = (plot.left + plot.right) / 2.0;
         let lefts = [plot.right - 6.0 - width, plot.left + 6.0, middle - width / 2.0];
         let place = |(left, base): (f64, f64)| (left, base - 11.0, left + width, base + 4.0);
         let places: Vec<Place> = [at - 5.0, at + 14.0]
             .into_iter()
             .flat_map(|base| lefts.map(|left| place((left, base))))
+            .map(|place| moved_inside(place, plot))
             .filter(|place| place.1 >= plot.top - 4.0 && place.3 <= plot.bottom)
             .collect();
         let beside = |place: &&Place| taken.iter().all(|other| is_apart(**place, *other));
@@ -128,6 +139,12 @@ pub(super) fn draw_times(
             taken.push(place);
         }
     }
+}
+
+/// Words that are too long for the plot begin at its left edge.
+fn moved_inside(place: Place, plot: &Plot) -> Place {
+    let by = (plot.left + 2.0 - place.0).max(0.0);
+    (place.0 + by, place.1, place.2 + by, place.3)
 }
 
 fn is_apart(a: Place, b: Place) -> bool {
@@ -184,7 +201,7 @@ fn in_words(slo: &SloResult) -> String {
 
 /// Words that end at a place.
 fn words(canvas: &mut Canvas, at: (f64, f64), text: &str, slo: &SloResult) {
-    canvas.text(&format!("label objective-text {}", class(slo)), at, Anchor::End, text);
+    canvas.text(&format!("label halo-text objective-text {}", class(slo)), at, Anchor::End, text);
 }
 
 #[cfg(test)]
@@ -254,14 +271,46 @@ mod tests {
             let picture = pictures.iter().find(|picture| picture.stem == stem).expect("a picture");
             let [(_, wide), (_, narrow)] = &picture.sizes[..] else { panic!("two sizes") };
             let has = |canvas: &Canvas, text: &str| canvas.body.contains(&format!("p99 &lt; {text}"));
-            for canvas in [wide, narrow] {
-                assert!(has(canvas, "200ms ✗ missed"), "{stem}");
+            for (canvas, words) in [(wide, "200ms ✗ missed"), (narrow, "200ms ✗<")] {
+                assert!(has(canvas, words), "{stem}");
                 assert!(canvas.body.contains("class=\"objective missed\""));
                 assert!(canvas.body.contains("objective-text missed"));
             }
             assert!(has(wide, "20ms ✓ met") && wide.body.contains("objective-text met"), "{stem}");
             assert!(!has(narrow, "20ms") && !has(narrow, "205ms"), "{stem}");
         }
+    }
+
+    /// Other times than those that are drawn, and limits far away.
+    #[test]
+    fn only_limits_of_what_is_drawn_have_a_line_and_a_place_in_the_legend() {
+        let mut doc = fixture::objectives();
+        let slos = &mut doc.verdict.as_mut().expect("a verdict").slos;
+        let like = SloResult { status: VerdictStatus::Fail, ..slos[0].clone() };
+        let other = |figure: &str, ms: f64| SloResult {
+            figure: figure.into(),
+            slo: format!("{figure} < {ms}ms"),
+            limit: ms * 1e6,
+            ..like.clone()
+        };
+        *slos = vec![other("first p99", 200.0), other("gap p99", 10.0), other("p99", 900_000.0)];
+        for picture in pictures(&doc, "", None) {
+            for (_, canvas) in &picture.sizes {
+                assert!(!canvas.body.contains("class=\"objective "), "{}", picture.stem);
+            }
+            assert!(
+                !picture.legend.iter().any(|(mark, _)| mark.starts_with("objective")),
+                "{}",
+                picture.stem
+            );
+        }
+    }
+
+    #[test]
+    fn words_do_not_begin_left_of_the_plot() {
+        let plot = Plot { left: 62.0, top: 0.0, right: 200.0, bottom: 100.0 };
+        assert_eq!(moved_inside((-20.0, 1.0, 194.0, 9.0), &plot), (64.0, 1.0, 278.0, 9.0));
+        assert_eq!(moved_inside((80.0, 1.0, 194.0, 9.0), &plot), (80.0, 1.0, 194.0, 9.0));
     }
 
     #[test]

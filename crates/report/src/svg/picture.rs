@@ -176,6 +176,7 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
             r#"<path class="wedge {class}" d="M0 10L22 8V0L0 4Z"/><path class="line {class}" d="M0 9L7 4L14 8L22 3"/><path class="trend {class}" d="M0 7L22 4"/>"#
         ),
         _ if class.starts_with("objective") => format!(r#"<path class="{class}" d="M0 6H22"/>"#),
+        "reach" => r#"<path class="reach" d="M11 0V12"/>"#.into(),
         "mean" => r#"<path class="mean" d="M0 6H22"/>"#.into(),
         "whisker" => r#"<path class="whisker" d="M2 2V10M2 6H20M20 2V10"/>"#.into(),
         "whisker response" => r#"<path class="whisker" d="M7 1H15M11 1V11M7 11H15"/>"#.into(),

@@ -375,3 +375,21 @@ fn the_bar_of_the_account_has_the_shares_of_the_outcomes() {
         }
     }
 }
+
+/// On a phone the labels of 99.99 % and 99.999 % lay on each other.
+#[test]
+fn shares_stand_apart_on_a_phone() {
+    use super::axis::{Plot, Scale};
+    use super::canvas::{Canvas, Size};
+    let mut canvas = Canvas::new("", Size { width: 360.0, height: 280.0 });
+    let plot = Plot::of(&canvas, 62.0);
+    let x = Scale::linear((0.0, 5.0), (plot.left, plot.right));
+    super::spectrum::x_axis(&mut canvas, &plot, &x, 5.0, "arrivals");
+    let of = |text: &str| {
+        let at: f64 = text.split(" x=\"").nth(1)?.split('"').next()?.parse().ok()?;
+        let half = text.split('>').nth(1)?.split('<').next()?.chars().count() as f64 * 3.9;
+        Some(if text.starts_with("e\"") { (at - 2.0 * half, at) } else { (at - half, at + half) })
+    };
+    let labels: Vec<(f64, f64)> = canvas.body.split("<text class=\"tick ").skip(1).filter_map(of).collect();
+    assert!(labels.len() > 2 && labels.windows(2).all(|pair| pair[0].1 < pair[1].0), "{labels:?}");
+}

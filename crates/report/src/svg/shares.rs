@@ -27,6 +27,21 @@ pub(super) fn bound_ns(distribution: &Distribution) -> Option<u64> {
     distribution.quantiles.iter().filter(|quantile| quantile.censored).map(|quantile| quantile.value).min()
 }
 
+/// The shortest time that is drawn.
+fn from_ns(doc: &RunDocument, lines: &[Line<'_>], bound: u64) -> u64 {
+    let p1_ns = super::heat::p1_ns(&doc.heatmap);
+    let has_points = lines.iter().filter(|line| !line.points.is_empty());
+    let least = has_points.map(|line| low_end(&line.points, p1_ns)).min();
+    least.unwrap_or(bound / 100).min(bound / 2)
+}
+
+/// The limits that have a line: those between these two times.
+pub(super) fn has_limit(doc: &RunDocument, lines: &[Line<'_>], limit: f64) -> bool {
+    let Some(bound) = bound_ns(&doc.response_time) else { return false };
+    let (low, high) = Scale::durations_until(from_ns(doc, lines, bound), bound, (0.0, 1.0)).ends();
+    (low..=high).contains(&limit)
+}
+
 pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, lines: &[Line<'_>]) {
     let whole = Plot::of(canvas, 62.0);
     let distribution = &doc.response_time;
@@ -37,12 +52,9 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, lines: &[Line<'_>]) {
     // On a phone a share of the picture would be too narrow for its words.
     let beyond = (whole.width() * BEYOND).max(longer.chars().count() as f64 * LETTER + 10.0);
     let known = Plot { right: whole.right - beyond, ..whole };
-    let p1_ns = super::heat::p1_ns(&doc.heatmap);
-    let least =
-        lines.iter().filter(|line| !line.points.is_empty()).map(|line| low_end(&line.points, p1_ns)).min();
+    let from = from_ns(doc, lines, bound);
     let y = Scale::linear((0.0, 1.0), (whole.bottom, whole.top));
-    let x =
-        Scale::durations_until(least.unwrap_or(bound / 100).min(bound / 2), bound, (known.left, known.right));
+    let x = Scale::durations_until(from, bound, (known.left, known.right));
     bounded_duration_axis_below(canvas, &known, &x);
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
         canvas.line("grid", (whole.left, y.at(share)), (known.right, y.at(share)));

@@ -33,6 +33,25 @@ pub(crate) fn measured<'a>(
     }
 }
 
+/// Beyond this nothing is known of one of the lines.
+fn bound(lines: &[Line<'_>]) -> Option<u64> {
+    let of = |d: &Distribution| d.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min();
+    lines.iter().filter_map(|line| line.distribution).filter_map(of).min()
+}
+
+/// The shortest and the longest time of the lines, and of the first one's intervals.
+pub(super) fn ends(doc: Option<&RunDocument>, lines: &[Line<'_>]) -> Option<(u64, u64)> {
+    let p1_ns = doc.and_then(|doc| heat::p1_ns(&doc.heatmap));
+    let of_lines = lines.iter().flat_map(|line| {
+        let low = low_end(&line.points, p1_ns);
+        line.points.iter().map(move |point| point.1.max(low))
+    });
+    let of_band = lines.first().and_then(|line| line.distribution).map(band_ends).unwrap_or_default();
+    let of_band = of_band.into_iter().flat_map(|(_, _, low, high)| [low as u64, high as u64]);
+    let values: Vec<u64> = of_lines.chain(of_band).chain(bound(lines)).collect();
+    Some((*values.iter().min()?, *values.iter().max()?))
+}
+
 /// Draws the lines, the first one broad, with its intervals, and below the others, so that lines that agree are both
 /// seen.
 pub(crate) fn draw(canvas: &mut Canvas, doc: Option<&RunDocument>, lines: &[Line<'_>]) {
@@ -40,21 +59,8 @@ pub(crate) fn draw(canvas: &mut Canvas, doc: Option<&RunDocument>, lines: &[Line
     let samples = lines.iter().filter_map(|line| line.distribution).map(|d| d.count).max().unwrap_or(0);
     // Two bands would hide each other where the lines agree.
     let band = lines.first().map(band).unwrap_or_default();
-    let p1_ns = doc.and_then(|doc| heat::p1_ns(&doc.heatmap));
-    let values = || {
-        let of_lines = lines.iter().flat_map(|line| {
-            let low = low_end(&line.points, p1_ns);
-            line.points.iter().map(move |point| point.1.max(low))
-        });
-        let ends = lines.first().and_then(|line| line.distribution).map(band_ends).unwrap_or_default();
-        of_lines.chain(ends.into_iter().flat_map(|(_, _, low, high)| [low as u64, high as u64]))
-    };
-    let bound = lines
-        .iter()
-        .filter_map(|line| line.distribution)
-        .filter_map(|d| d.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min())
-        .min();
-    let (Some(low), Some(high)) = (values().chain(bound).min(), values().chain(bound).max()) else {
+    let bound = bound(lines);
+    let Some((low, high)) = ends(doc, lines) else {
         plot.message(canvas, "No response time is known.");
         return;
     };
@@ -224,12 +230,14 @@ pub(crate) fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64, of: 
     let mut free_from = f64::MIN;
     for (at, label) in labels.into_iter().filter(|(at, _)| *at <= end + 1e-9) {
         let position = x.at(at);
-        let half = label.chars().count() as f64 * 3.3;
-        if position - half < free_from {
+        let half = label.chars().count() as f64 * 3.9;
+        // At the right edge it leans inwards.
+        let middle = position.min(canvas.size.width - 2.0 - half);
+        if middle - half < free_from {
             canvas.line("grid", (position, plot.top), (position, plot.bottom));
         } else {
             vertical(canvas, plot, position, &label);
-            free_from = position + half + 6.0;
+            free_from = middle + half + 6.0;
         }
     }
     let name = format!("share of {of} that took at most this");

@@ -59,9 +59,12 @@ fn figures(doc: &RunDocument) -> String {
         RunStatus::Running => parts.push("not ended".into()),
     }
     for q in [0.5, 0.99] {
-        let value = facts::quantile(&doc.response_time, q)
+        let value = facts::listed(&doc.response_time, q)
             .map_or("–".into(), |quantile| facts::marked(quantile, false));
         parts.push(format!("{}\u{a0}{value}", format::quantile_label(q)));
+    }
+    if facts::listed(&doc.response_time, 0.99).is_none() && doc.response_time.max.is_some() {
+        parts.push(format!("max\u{a0}{}", facts::max(&doc.response_time)));
     }
     let a = &doc.arrivals;
     let errors = a.failed.saturating_add(a.timed_out);
@@ -92,6 +95,9 @@ mod tests {
     fn the_last_line_is_the_answer() {
         let text = render(&fixture::stall(), &Style::default());
         assert_eq!(bottom(&text, 1), "VALID  p50 10.1 ms · p99 410 ms · errors 0 % · achieved 1 000/s");
+        // A p99 that the table withholds is no answer.
+        let text = render(&fixture::one_arrival(), &Style::default());
+        assert!(bottom(&text, 2).contains(" · p99 – · max "), "{text}");
         for (name, doc) in fixture::all() {
             let text = render(&doc, &Style::default());
             let end = bottom(&text, 3).replace('\n', " ");

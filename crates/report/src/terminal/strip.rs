@@ -24,7 +24,7 @@ const TICKS: usize = 4;
 
 /// Draws the strip; nothing where there are too few rows.
 pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
-    let rows = &doc.series.rows;
+    let rows = whole(&doc.series.rows);
     if rows.len() < ROWS_MIN || rows.iter().all(|row| row.response_max_ns.is_none()) {
         return;
     }
@@ -58,6 +58,15 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     if strip.rows_per_cell > 1 || doc.series.intervals_per_row > 1 {
         let of = format::moment(column_ns(rows, &strip));
         screen.marked(2, Paint::Dim, "·", &format!("a column is {of} long, and shows its worst interval"));
+    }
+}
+
+/// Without a last row of less than half of the others' length: a few answers in it would decide what is the highest.
+fn whole(rows: &[SeriesRow]) -> &[SeriesRow] {
+    let usual = rows.iter().map(|row| row.length_ns).max().unwrap_or(0);
+    match rows.split_last() {
+        Some((last, others)) if last.length_ns < usual / 2 => others,
+        _ => rows,
     }
 }
 
@@ -278,6 +287,18 @@ mod tests {
             "{errors}"
         );
         assert!(drawn(&fixture::stall(), 80).iter().all(|line| !line.contains("errors")));
+    }
+
+    /// A few answers in the last milliseconds stood as wide as a second, and as the highest.
+    #[test]
+    fn a_fraction_of_a_row_at_the_end_is_left_out() {
+        let mut doc = document(&[Some(10), Some(20), Some(10), Some(500)]);
+        doc.series.rows[3].length_ns = 8_000_000;
+        let lines = drawn(&doc, 80);
+        let p99 = lines.iter().find(|line| line.starts_with("  p99 ")).expect("a line");
+        assert!(p99.ends_with("20 ms at 1–2 s"), "{p99}");
+        doc.series.rows[3].length_ns = 600_000_000;
+        assert!(drawn(&doc, 80).concat().contains("500 ms at 3–3.6 s"));
     }
 
     #[test]

@@ -1,14 +1,11 @@
 //! Lines of spans, wrapping, and tables, all within a width.
 
 use super::Style;
+pub(crate) use super::fit::clean;
+use super::fit::{NAME_MIN, begin_alike, cells, cut, cut_name, whole_figures, within, wrap};
 pub(crate) use crate::block::{Align, Paint, Span};
 use crate::block::{Block, Room, Section, Table};
-use crate::format;
 use unblink_artifact::document::Severity;
-use unblink_artifact::harmless;
-
-/// A table's first column is cut where the terminal is narrow, but not below this.
-const NAME_MIN: usize = 12;
 
 /// Columns from which on there is room for both response and service time with all that belongs to them.
 const WIDE_MIN: usize = 78;
@@ -61,7 +58,7 @@ impl Screen {
     /// A section's name after a blank line.
     pub(crate) fn heading(&mut self, name: &str, note: &str) {
         self.blank();
-        if name.chars().count() + 2 + clean(note).chars().count() > self.width {
+        if cells(name) + 2 + cells(&clean(note)) > self.width {
             self.line(&[(Paint::Bold, name.into())]);
             return self.paragraph(2, Paint::Dim, note);
         }
@@ -114,12 +111,12 @@ impl Screen {
 
     /// One line, cut with `…` where it is too long.
     pub(crate) fn line(&mut self, spans: &[Span]) {
-        let total: usize = spans.iter().map(|(_, text)| clean(text).chars().count()).sum();
+        let total: usize = spans.iter().map(|(_, text)| cells(&clean(text))).sum();
         let mut room = if total > self.width {
             let text: String = spans.iter().map(|(_, text)| clean(text)).collect();
-            whole_figures(&text, self.width - 1)
+            whole_figures(&text, within(&text, self.width - 1))
         } else {
-            self.width
+            usize::MAX
         };
         let mut line = String::new();
         for (paint, text) in spans {
@@ -197,7 +194,7 @@ impl Screen {
         let mut widths = vec![0usize; align.len()];
         for row in rows {
             for (width, (_, text)) in widths.iter_mut().zip(row) {
-                *width = (*width).max(clean(text).chars().count());
+                *width = (*width).max(cells(&clean(text)));
             }
         }
         let total: usize = widths.iter().map(|width| width + 2).sum();
@@ -205,18 +202,21 @@ impl Screen {
             let excess = total.saturating_sub(self.width);
             *first = first.saturating_sub(excess).max((*first).min(first_min));
         }
+        let names = rows.iter().filter_map(|row| row.first()).map(|(_, text)| clean(text));
+        let in_middle = widths.first().is_some_and(|&width| begin_alike(names, width));
         for row in rows {
             let (mut spans, mut length) = (Vec::new(), 0);
             for (i, ((paint, text), (&width, align))) in row.iter().zip(widths.iter().zip(align)).enumerate()
             {
-                let text = if i == 0 { cut_name(&clean(text), width) } else { cut(&clean(text), width) };
+                let text = clean(text);
+                let text = if i == 0 { cut_name(&text, width, in_middle) } else { cut(&text, width) };
                 if length > 0 && length + 2 + width > self.width {
                     self.row(&mut spans);
                     spans.push((Paint::Plain, "  ".to_string()));
                     length = 2;
                 }
                 length += 2 + width;
-                let fill = " ".repeat(width - text.chars().count());
+                let fill = " ".repeat(width.saturating_sub(cells(&text)));
                 spans.push((Paint::Plain, "  ".to_string()));
                 match align {
                     Align::Left => {
@@ -258,103 +258,9 @@ impl Screen {
     }
 }
 
-/// Text from a document for a terminal: ordinary spaces, and nothing that could move the cursor, change
-/// colours or turn the reading direction.
-pub(crate) fn clean(text: &str) -> String {
-    harmless::replaced(&format::plain(text))
-}
-
-/// How many characters of `text`, `room` at most, can stand without a figure being cut: `1 2…` would be another one.
-fn whole_figures(text: &str, room: usize) -> usize {
-    let all: Vec<char> = text.chars().collect();
-    let is = |i: Option<usize>, of: fn(char) -> bool| i.and_then(|i| all.get(i)).is_some_and(|&c| of(c));
-    let digit = |c: char| c.is_ascii_digit();
-    let part = |c: char| c.is_ascii_digit() || c == '.';
-    let space = |c: char| c == ' ';
-    // Between these two characters: within digits, or at the space between thousands.
-    let is_inside = |i: usize| {
-        let (before, after) = (i.checked_sub(1), Some(i));
-        (is(before, part) && is(after, part))
-            || (is(before, digit) && is(after, space) && is(Some(i + 1), digit))
-            || (is(i.checked_sub(2), digit) && is(before, space) && is(after, digit))
-    };
-    (0..=room.min(all.len())).rev().find(|&i| !is_inside(i)).unwrap_or(0)
-}
-
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.into();
-    }
-    let mut cut: String = text.chars().take(whole_figures(text, width.saturating_sub(1))).collect();
-    cut.push('…');
-    cut
-}
-
-/// Addresses and paths in the middle: those that begin alike often differ in how they end.
-fn cut_name(text: &str, width: usize) -> String {
-    let all: Vec<char> = text.chars().collect();
-    if all.len() <= width || width < NAME_MIN || !text.contains('/') {
-        return cut(text, width);
-    }
-    let room = width - 1;
-    let head = whole_figures(text, room - room / 2);
-    // No figure begins within the name but where it does.
-    let is_inside = |i: usize| i < all.len() && all[i].is_ascii_digit() && all[i - 1].is_ascii_digit();
-    let from = (all.len() - room / 2..).find(|&i| !is_inside(i)).unwrap_or(all.len());
-    all[..head].iter().chain(&['…']).chain(&all[from..]).collect()
-}
-
-/// Breaks at ordinary spaces; a word that is too long for a line is broken anywhere.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let text = format::hold_figures(text);
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let mut word = clean(word);
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        while word.chars().count() > width {
-            let head: String = word.chars().take(width).collect();
-            word = word.chars().skip(width).collect();
-            lines.push(head);
-        }
-        line.push_str(&word);
-    }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wrapping_keeps_figures_together_and_breaks_long_words() {
-        assert_eq!(wrap("waited 10\u{a0}ms longer", 12), ["waited 10 ms", "longer"]);
-        assert_eq!(wrap("ab abcdefgh", 4), ["ab", "abcd", "efgh"]);
-        assert_eq!(wrap("them (4.78 %) waited", 11), ["them", "(4.78 %)", "waited"]);
-        assert!(wrap("", 4).is_empty());
-    }
-
-    #[test]
-    fn no_figure_is_cut() {
-        for (text, room, left) in [
-            ("sent 12 345 of them", 9, "sent "),
-            ("sent 12 345 of them", 7, "sent "),
-            ("sent 12 345 of them", 12, "sent 12 345 "),
-            ("took 10.25 ms", 7, "took "),
-            ("no figure here", 5, "no fi"),
-        ] {
-            let kept: String = text.chars().take(whole_figures(text, room)).collect();
-            assert_eq!(kept, left, "{text} in {room}");
-        }
-    }
 
     #[test]
     fn a_narrow_table_goes_on_below() {
@@ -376,15 +282,29 @@ mod tests {
     }
 
     #[test]
-    fn names_that_differ_in_their_ends_are_told_apart() {
-        let names = ["https://shop.example.internal:8443", "https://shop.example.internal:9443"];
-        assert_eq!(
-            names.map(|name| cut_name(name, 22)),
-            ["https://sho…ernal:8443", "https://sho…ernal:9443"]
-        );
-        assert_eq!(cut_name("https://shop.example.internal:12345", 13), "https:…:12345");
-        assert_eq!(cut_name("https://shop.example.internal/1234567", 13), "https:…");
-        assert_eq!(cut_name("short", 13), "short");
-        assert_eq!(cut_name("p50 by interval", 13), "p50 by inter…");
+    fn names_that_begin_alike_are_cut_in_the_middle() {
+        let names = ["recommendations_for_a_new_user", "recommendations_for_an_old_user", "basket"];
+        let mut screen = Screen::new(&Style { width: 40, color: false });
+        let rows = names.map(|name| vec![(Paint::Plain, name.into()), (Paint::Plain, "1".repeat(14))]);
+        screen.table(&[Align::Left, Align::Right], &rows);
+        let text = screen.finish();
+        let shown: Vec<&str> =
+            text.lines().map(|line| line.split_whitespace().next().expect("a name")).collect();
+        assert_eq!(shown, ["recommendat…a_new_user", "recommendat…n_old_user", "basket"], "{text}");
+        assert!(!begin_alike(["a".repeat(30), "a".repeat(30)].into_iter(), 20), "the same name twice");
+    }
+
+    /// Letters of East Asia take two cells.
+    #[test]
+    fn figures_stand_below_each_other_whatever_the_letters() {
+        let mut screen = Screen::new(&Style { width: 40, color: false });
+        let rows = ["検索", "search", &"注文の確認".repeat(9)]
+            .map(|name| vec![(Paint::Plain, name.into()), (Paint::Plain, "12".into())]);
+        screen.table(&[Align::Left, Align::Right], &rows);
+        let text = screen.finish();
+        assert!(text.lines().all(|line| cells(line) <= 40 && line.ends_with("  12")), "{text}");
+        let widths: Vec<usize> = text.lines().map(cells).collect();
+        assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{text}");
+        assert!(wrap(&"注文".repeat(20), 15).iter().all(|line| cells(line) <= 15));
     }
 }

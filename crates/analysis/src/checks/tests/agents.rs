@@ -76,14 +76,19 @@ fn a_machine_that_was_stopped_alone() {
 
 #[test]
 fn trouble_of_one_machine_is_named() {
-    let worst = |is_invalid| {
+    let worst = |is_invalid, of| {
         found(Code::AgentNotValid, |agents| {
             let (name, message) = ("share 3 of 4".into(), "It was late.".into());
-            agents.worst = Some(WorstAgent { name, message, is_invalid });
+            agents.worst = Some(WorstAgent { name, message, is_invalid, of });
         })
     };
-    assert_eq!(worst(true).map(|found| found.severity), Some(Severity::Degrades));
-    let note = worst(false).unwrap();
+    let many = worst(false, 2).unwrap().message;
+    assert_eq!(
+        many,
+        "2 machines had trouble of their own, the machine with share 3 of 4 the most: It was late."
+    );
+    assert_eq!(worst(true, 1).map(|found| found.severity), Some(Severity::Degrades));
+    let note = worst(false, 1).unwrap();
     assert_eq!(
         (note.severity, note.message.as_str()),
         (Severity::Note, "The machine with share 3 of 4 had trouble of its own: It was late.")

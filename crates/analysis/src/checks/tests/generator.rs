@@ -12,6 +12,10 @@ fn sent_below_offered() {
     assert_eq!(late(invalidates).severity(Code::SentBelowOffered), DEGRADES);
     assert_eq!(late(invalidates + 1).severity(Code::SentBelowOffered), INVALIDATES);
 
+    // Others may have kept more from being sent, which is not counted here.
+    let said = late(invalidates + 1).finding(Code::SentBelowOffered).expect("found").message;
+    assert!(said.ends_with("were not sent before the load ended, for reasons of its own."), "{said}");
+
     let mut pool_is_why = late(invalidates + 1);
     pool_is_why.bank.counters.lag.no_connection_ns = N * 5_000;
     assert_eq!(pool_is_why.severity(Code::SentBelowOffered), None);

@@ -40,7 +40,7 @@ pub struct Collapse {
 pub struct Curve {
     /// Where it bends.
     pub knees: Knees,
-    /// The most that was delivered per second: μ of the simplest model. `None` unless the target was overloaded in some
+    /// The most that a rate delivered per second, the mean of its trials: μ of the simplest model. `None` unless the target was overloaded in some
     /// trial: without that most is what was offered.
     pub capacity_per_s: Option<f64>,
     /// Delivered work falls beyond the knee.
