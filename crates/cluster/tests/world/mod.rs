@@ -1,7 +1,9 @@
 //! One world from a seed.
 
 mod check;
+mod life;
 
+use life::{Clock, Life};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -34,43 +36,6 @@ pub(crate) enum Fate {
     NotBegun,
     /// Nobody is there to tell.
     NoCoordinator,
-}
-
-/// A clock that is off, and drifts.
-#[derive(Clone, Copy)]
-struct Clock {
-    ahead: i64,
-    drift_ppm: i64,
-}
-
-impl Clock {
-    fn at(self, now: u64) -> Time {
-        let drift = now as i64 / 1_000_000 * self.drift_ppm;
-        EPOCH.saturating_add_signed(self.ahead).saturating_add_signed(drift) + now
-    }
-}
-
-/// When a process does not live or not run.
-#[derive(Clone, Copy, Default)]
-struct Life {
-    dies_at: Option<u64>,
-    /// Another one takes its place.
-    back_at: Option<u64>,
-    stands_still: Option<(u64, u64)>,
-}
-
-impl Life {
-    fn is_dead(self, now: u64) -> bool {
-        self.dies_at.is_some_and(|at| now >= at) && self.back_at.is_none_or(|at| now < at)
-    }
-
-    fn is_dead_for_good(self, now: u64) -> bool {
-        self.is_dead(now) && self.back_at.is_none()
-    }
-
-    fn runs(self, now: u64) -> bool {
-        !self.is_dead(now) && self.stands_still.is_none_or(|(from, to)| now < from || now >= to)
-    }
 }
 
 enum Word {
