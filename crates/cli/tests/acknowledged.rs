@@ -147,9 +147,10 @@ fn it_is_said_that_such_draws_do_not_come_again() {
 fn the_newest_key_needs_arrivals_in_order() {
     let place = Place::new();
     let plan = |arrivals: &str, insert: &str| {
+        let new = if insert == "{{new}}" { "new = \"sequential(from=10)\"\n" } else { "" };
         format!(
             "target = \"http://127.0.0.1:9\"\n[load]\nrate = 10\nduration = \"1s\"\narrivals = \"{arrivals}\"\n[let]\n\
-             key = \"latest(10)\"\nnew = \"sequential(from=10)\"\n[world]\nserver = \"service=1ms\"\n\
+             key = \"latest(10)\"\n{new}[world]\nserver = \"service=1ms\"\n\
              [[requests]]\nurl = \"/put/{insert}\"\nmethod = \"POST\"\nweight = 1\ninserts = true\n\
              [[requests]]\nurl = \"/get/{{{{key}}}}\"\nweight = 1\n"
         )
