@@ -165,7 +165,7 @@ fn inserts_need_arrivals_in_order() {
     };
     for letter in ["d", "e"] {
         for arrivals in ["poisson", "bursty"] {
-            called(letter, &["--arrivals", arrivals])
+            called(letter, &["--arrivals", arrivals, "-d", "1s"])
                 .refused(&["new_key numbers the records that are inserted", "--arrivals even"]);
         }
         assert_ne!(called(letter, &[]).code(), Some(2), "even arrivals are in order");

@@ -101,7 +101,7 @@ mod tests {
             limit: None,
             timeout: Nanos::from_secs(1),
             drain: None,
-            pool: Pool::Fixed { n: 1 },
+            pool: Pool::Fixed { n: 2 },
             threads: 2,
             retry: None,
             idempotent: vec![true; 2],

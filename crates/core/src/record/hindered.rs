@@ -82,6 +82,7 @@ mod tests {
         let at = |ms| Instant(0) + Nanos::from_millis(ms);
         let counted = |away_ms, unaccepted| {
             let mut recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_millis(300));
+            recorder.begin(Instant(0), Nanos::ZERO, Nanos::from_secs(1));
             recorder.note_absence(at(20), at(20 + away_ms), Nanos::from_millis(away_ms));
             let arrival = Arrival::single(0, 0, at(10));
             let flight = Flight { arrival, noticed: at(11), unaccepted, ..Flight::default() };

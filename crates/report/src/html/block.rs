@@ -168,7 +168,7 @@ pub(crate) fn write_table(out: &mut String, table: &Table) {
 /// The name of a row. A path breaks behind its slashes, and not within a word.
 fn path(text: &str) -> String {
     let html = cell(text);
-    if text.contains(' ') { html } else { html.replace('/', "/<wbr>").replace("</<wbr>", "</") }
+    if text.contains(' ') { html } else { html.replace('/', "/<wbr/>").replace("</<wbr/>", "</") }
 }
 
 /// Text with its small part below it.
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn a_path_breaks_behind_its_slashes() {
-        assert_eq!(path("runs/baseline/1"), "runs/<wbr>baseline/<wbr>1");
-        assert_eq!(path("a/b\n<small>"), "a/<wbr>b<small>&lt;small&gt;</small>");
+        assert_eq!(path("runs/baseline/1"), "runs/<wbr/>baseline/<wbr/>1");
+        assert_eq!(path("a/b\n<small>"), "a/<wbr/>b<small>&lt;small&gt;</small>");
         assert_eq!(path("GET /items"), "GET /items");
     }
 }
