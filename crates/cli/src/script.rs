@@ -11,7 +11,7 @@ use crate::secrets::MASK;
 use crate::{exit, output};
 use anyhow::{Error, Result};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use unblink_analysis::quantile::Survival;
@@ -38,18 +38,18 @@ pub(crate) struct Source<'a> {
     request: Request,
 }
 
-/// The script that `args` name, if they name one. Refuses what a script leaves no place for.
+/// The script that `args` name, if they name one. Refuses arguments for none.
+pub(crate) fn named(args: &ScriptArgs) -> Result<Option<&PathBuf>> {
+    if args.script.is_none() && !(args.script_arg.is_empty() && args.script_args.is_empty()) {
+        refuse!(["script-arg"], "--script-arg and what stands behind -- are for a script: add --script FILE");
+    }
+    Ok(args.script.as_ref())
+}
+
+/// What is in the script that `args` name, if they name one. Refuses what a script leaves no place for.
 pub(crate) fn read(args: &RunArgs) -> Result<Option<Source<'_>>> {
     let of = &args.target.script;
-    let Some(path) = &of.script else {
-        if !of.script_arg.is_empty() || !of.script_args.is_empty() {
-            refuse!(
-                ["script-arg"],
-                "--script-arg and what stands behind -- are for a script: add --script FILE"
-            );
-        }
-        return Ok(None);
-    };
+    let Some(path) = named(of)? else { return Ok(None) };
     let [request] = args.requests.as_slice() else {
         refuse!(
             ["script"],

@@ -38,17 +38,6 @@ fn shop() -> Place {
     place
 }
 
-/// Waits until a server has been asked so often.
-fn wait_for(server: &Hostile, count: usize) {
-    for _ in 0..2_400 {
-        if server.seen().len() >= count {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(25));
-    }
-    panic!("only {} requests came", server.seen().len());
-}
-
 /// `local:4` is one run of the same seed, arrival for arrival, and its folder is what `unblink merge` makes of the agents'.
 #[test]
 fn four_agents_here_send_what_one_machine_sends() {
@@ -118,7 +107,7 @@ fn an_agent_that_dies_is_lost() {
     let (dies, stays) = (bus.agent(&place, "dies", &[]), bus.agent(&place, "stays", &[]));
     let args = [&target.url(), "-R", "100", "-d", "5s", "--no-preflight", "--slo", "p99 < 10s"];
     let run = bus.run(&place, "2", &args);
-    wait_for(&target, 250);
+    target.wait_for(250);
     dies.signal(Signal::KILL);
     let said = run.wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
@@ -140,7 +129,7 @@ fn an_agent_that_may_be_lost_leaves_a_verdict() {
     let objectives = ["--slo", "p50 < 10s", "--slo", "p99.9 < 10s", "--slo", "max < 1h"];
     let args = [&target.url(), "-R", "100", "-d", "5s", "--no-preflight", "--tolerate-lost", "1"];
     let run = bus.run(&place, "2", &[&args[..], &objectives].concat());
-    wait_for(&target, 350);
+    target.wait_for(350);
     dies.signal(Signal::KILL);
     let said = run.wait();
     let merged = said.run();
@@ -166,7 +155,7 @@ fn without_a_coordinator_load_ends() {
     let bus = Bus::start(&place);
     let agent = bus.agent(&place, "own", &[]);
     let run = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "40s", "--no-preflight"]);
-    wait_for(&target, 100);
+    target.wait_for(100);
     run.signal(Signal::KILL);
     run.wait();
     let own = (0..1_200).find_map(|_| {
@@ -191,7 +180,7 @@ fn an_interruption_stops_all_agents() {
     let nats = server().display().to_string();
     let args = [&target.url(), "-R", "100", "-d", "40s", "--agents", "local:2", "--nats-server", &nats];
     let run = place.start(&args);
-    wait_for(&target, 150);
+    target.wait_for(150);
     run.signal(Signal::INT);
     let said = run.wait();
     assert_eq!(said.code(), Some(130), "{said:?}");
@@ -210,7 +199,7 @@ fn an_agent_that_is_ended_early_says_so() {
     let (goes, stays) = (bus.agent(&place, "goes", &[]), bus.agent(&place, "stays", &[]));
     let args = [&target.url(), "-R", "100", "-d", "8s", "--no-preflight"];
     let mut run = bus.run(&place, "2", &args);
-    wait_for(&target, 200);
+    target.wait_for(200);
     goes.signal(Signal::TERM);
     let said = goes.wait();
     assert_eq!(said.code(), Some(130), "{said:?}");
@@ -232,9 +221,9 @@ fn a_record_is_fetched_before_an_agent_goes() {
     let bus = Bus::start(&place);
     let mut agent = bus.agent(&place, "own", &[]);
     let run = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "3s", "--no-preflight"]);
-    wait_for(&target, 150);
+    target.wait_for(150);
     run.signal(Signal::STOP);
-    wait_for(&target, 300);
+    target.wait_for(300);
     std::thread::sleep(Duration::from_millis(500));
     agent.signal(Signal::TERM);
     std::thread::sleep(Duration::from_secs(1));

@@ -10,7 +10,7 @@ use std::time::Duration;
 fn abandoned(bus: &Bus, place: &Place, target: &Hostile) -> [Started; 2] {
     let agents = [bus.agent(place, "one", &[]), bus.agent(place, "two", &[])];
     let run = bus.run(place, "2", &load(&target.url()));
-    wait_for(target, 150);
+    target.wait_for(150);
     run.signal(Signal::KILL);
     run.wait();
     agents
@@ -87,7 +87,7 @@ fn a_coordinator_that_stands_still_for_a_moment_has_all_records() {
     let bus = Bus::start(&place);
     let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
     let run = bus.run(&place, "2", &load(&target.url()));
-    wait_for(&target, 150);
+    target.wait_for(150);
     run.signal(Signal::STOP);
     std::thread::sleep(Duration::from_millis(2_300));
     run.signal(Signal::CONT);
@@ -100,15 +100,4 @@ fn a_coordinator_that_stands_still_for_a_moment_has_all_records() {
     for agent in agents {
         assert_eq!(agent.wait().code(), Some(0));
     }
-}
-
-/// Waits until a server has been asked so often.
-fn wait_for(target: &Hostile, count: usize) {
-    for _ in 0..2_400 {
-        if target.seen().len() >= count {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(25));
-    }
-    panic!("only {} requests came", target.seen().len());
 }

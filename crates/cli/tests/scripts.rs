@@ -10,6 +10,16 @@ fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&[url, "-R", "200", "-d", "1s", "--script", "s.lua", "--no-preflight"], more].concat()
 }
 
+/// The second request of every four is an error, the third is none of HTTP.
+pub(crate) const HALF_FAILS: &str = "local n = 0
+    function request()
+        n = n + 1
+        if n % 4 == 2 then error('every fourth') end
+        if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\na body' end
+        return wrk.format()
+    end
+";
+
 #[test]
 fn a_script_makes_every_request() {
     let (server, place) = (healthy(), Place::new());
@@ -133,16 +143,7 @@ fn answers_change_what_is_asked() {
 #[test]
 fn what_a_script_fails_is_not_the_targets() {
     let (server, place) = (healthy(), Place::new());
-    place.file(
-        "s.lua",
-        "local n = 0
-         function request()
-            n = n + 1
-            if n % 4 == 2 then error('every fourth') end
-            if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\na body' end
-            return wrk.format()
-         end",
-    );
+    place.file("s.lua", HALF_FAILS);
     let said = place.call(&[&["run"], &args(&server.url(), &["--json", "-o", "out"])[..]].concat());
     assert!(said.stderr.contains("s.lua:4: every fourth"), "{said:?}");
     assert_eq!(said.code(), Some(3));

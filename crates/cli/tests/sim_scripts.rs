@@ -1,5 +1,6 @@
 //! Scripts in the virtual world: the same requests as in a run with one thread, and the same failures.
 
+use crate::scripts::HALF_FAILS;
 use crate::support::Place;
 use crate::support::hostile::healthy;
 
@@ -66,17 +67,8 @@ fn a_simulation_makes_the_requests_of_a_run() {
 #[test]
 fn what_a_script_fails_fails_in_a_simulation_too() {
     let (server, place) = (healthy(), Place::new());
-    place.file(
-        "s.lua",
-        "local n = 0
-         function request()
-            n = n + 1
-            if n % 4 == 2 then error('every fourth') end
-            if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\na body' end
-            return wrk.format()
-         end
-         function done(summary) print('done ' .. summary.requests) end",
-    );
+    let done = "function done(summary) print('done ' .. summary.requests) end";
+    place.file("s.lua", format!("{HALF_FAILS}{done}"));
     let run = place.measure(&live(&server.url(), &["-t", "1"]));
     let said = place.call(&sim(&[]));
     assert!(said.stderr.contains("s.lua:4: every fourth") && said.stderr.contains("done 100"), "{said:?}");

@@ -99,33 +99,39 @@ fn a_turn_full_of_answers_opens_one_connection() {
     }
 }
 
+/// What comes of 1,000 arrivals a second for 5 s, each of which is waited for 1 s.
+fn simulated(pool: Pool, server: ServerSpec) -> Bank<u64> {
+    let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::Open { phases, process: Process::Even },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(1),
+        drain: None,
+        pool,
+        threads: 1,
+        retry: None,
+        idempotent: vec![true],
+        mix: Default::default(),
+        origins: Default::default(),
+        rate_cap: None,
+    })
+    .unwrap();
+    let mut totals: Bank<u64> = Bank::new(1);
+    simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+    totals
+}
+
 /// The target accepts nothing for the whole run: no connection of the pool is ever in use.
 #[test]
 fn a_pool_that_is_never_accepted_is_not_too_small() {
     for max in [1, 64, 20_000] {
-        let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open { phases, process: Process::Even },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos::from_secs(1),
-            drain: None,
-            pool: Pool::Auto { max },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
-        })
-        .unwrap();
         let never = Windows::once(Nanos::ZERO, Nanos::from_secs(3600));
         let server = ServerSpec {
             accept_stalled: vec![never],
             ..ServerSpec::new(Service::Constant(Nanos::from_millis(10)))
         };
-        let mut totals: Bank<u64> = Bank::new(1);
-        simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+        let totals = simulated(Pool::Auto { max }, server);
         let measured = totals.counters.measured;
         assert_eq!((measured.timed_out_never_sent, measured.timed_out_pool_full), (5_000, 0), "of {max}");
     }
@@ -135,25 +141,8 @@ fn a_pool_that_is_never_accepted_is_not_too_small() {
 /// still the size of the pool that keeps the others waiting.
 #[test]
 fn a_pool_whose_connections_are_replaced_is_too_small() {
-    let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 4 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
-    .unwrap();
     let server = ServerSpec::new(Service::Constant(Nanos::from_millis(10)));
-    let mut totals: Bank<u64> = Bank::new(1);
-    simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+    let totals = simulated(Pool::Fixed { n: 4 }, server);
     let (measured, lag) = (totals.counters.measured, totals.counters.lag);
     assert!(totals.counters.connections().closed_on_timeout > 100, "{:?}", totals.counters.connections());
     assert!(measured.timed_out > 1_000, "{measured:?}");

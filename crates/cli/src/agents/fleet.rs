@@ -213,20 +213,17 @@ impl Fleet {
         let Leading { plan, part, guards, folder, experiment } = leading;
         let records = beside(folder, "agents");
         let asked = kept::asked(&self.arguments, &self.files);
-        let resumed = if self.resumes { Kept::of(&records, &asked)? } else { None };
-        let resumed = match resumed {
-            None => {
-                check_free(&records)?;
-                None
-            }
+        let kept = if self.resumes { Kept::of(&records, &asked)? } else { None };
+        match &kept {
+            None => check_free(&records)?,
             Some((resumed, time)) => {
-                (self.time, self.command) = (time, resumed.saved.command.clone());
+                (self.time, self.command) = (*time, resumed.saved.command.clone());
                 if !self.quiet {
                     output::note(format_args!("going on with the run whose coordinator has died"));
                 }
-                Some(resumed)
             }
-        };
+        }
+        let resumed = kept.map(|(resumed, _)| resumed);
         interruptions.defer("stopping");
         let is_first = self.led == 0;
         self.led += 1;
@@ -237,7 +234,9 @@ impl Fleet {
         let load = plan.load_length();
         let task = Task {
             length: load.0 + plan.drain().0,
-            per_s_max: requests_per_s(plan).ceil() as u64,
+            // Of the open loads: how often users come back is for their target to decide.
+            per_s_max: (highest_together(&plan.spec().load.open_parts()) * plan.requests_per_arrival()).ceil()
+                as u64,
             arguments: self.arguments.clone(),
             part,
             files: self.files.clone(),
@@ -370,13 +369,6 @@ impl ToldOf {
             output::note(format_args!("warning: can't write {CLUSTER_FILE}: {error}"));
         }
     }
-}
-
-/// Requests per second at the highest, of the open loads: how often users come back is for their target to decide.
-fn requests_per_s(plan: &Plan) -> f64 {
-    let spec = plan.spec();
-    let each = plan.journeys().map_or(1.0, |paths| paths.requests_per_arrival(spec.mix.weights.as_deref()));
-    highest_together(&spec.load.open_parts()) * each
 }
 
 fn nobody_comes_after() -> Keep {

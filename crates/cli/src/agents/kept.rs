@@ -16,7 +16,7 @@ const FILE: &str = "coordinator.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// What the command line asks for, as a SHA-256: it may name what is nobody else's business.
-    pub asked: String,
+    asked: String,
     /// Which start of which machine the clock belongs to.
     boot: String,
     /// What the coordinator's clock reads less this machine's monotonic one, in ns.

@@ -80,8 +80,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
 
 /// Requests of an arrival, as many as there may be where answers have a step ask again.
 fn per_arrival(plan: &Plan, world: &WorldSpec) -> f64 {
-    let paths = plan.journeys().filter(|_| world.content != Content::default());
-    paths.map_or(1.0, |paths| paths.requests_per_arrival(plan.spec().mix.weights.as_deref()))
+    if world.content == Content::default() { 1.0 } else { plan.requests_per_arrival() }
 }
 
 /// Attempts of a user at the most.

@@ -17,15 +17,7 @@ const ADDRESS: &str = "127.0.0.1";
 /// The script that `args` name, if they name one. Refuses what a script leaves no place for, and what is not simulated of one.
 pub(super) fn read(args: &SimArgs) -> Result<Option<Source<'_>>> {
     let of = &args.script;
-    let Some(path) = &of.script else {
-        if !of.script_arg.is_empty() || !of.script_args.is_empty() {
-            refuse!(
-                ["script-arg"],
-                "--script-arg and what stands behind -- are for a script: add --script FILE"
-            );
-        }
-        return Ok(None);
-    };
+    let Some(path) = script::named(of)? else { return Ok(None) };
     if !args.requests.is_empty() || !args.journeys.is_empty() || args.load.replay.recorded.replay.is_some() {
         refuse!(["script"], "--script makes all requests: leave [[requests]], [[journeys]] and --replay out");
     }

@@ -88,10 +88,7 @@ fn of_plan(path: &Path, process: Option<Process>) -> Result<OfPlan> {
             "{path:?} has a closed load, whose rate its target decides: say with -R what it may come to, and leave the plan out"
         );
     }
-    let each = planned
-        .plan
-        .journeys()
-        .map_or(1.0, |paths| paths.requests_per_arrival(planned.plan.spec().mix.weights.as_deref()));
+    let each = planned.plan.requests_per_arrival();
     let is_tls = |scheme| {
         matches!(scheme, Scheme::Https | Scheme::Wss | Scheme::Grpcs | Scheme::Rediss | Scheme::Cqls)
     };

@@ -128,6 +128,17 @@ impl Hostile {
         self.seen.lock().expect("no panic").clone()
     }
 
+    /// Waits until it has been asked so often.
+    pub(crate) fn wait_for(&self, count: usize) {
+        for _ in 0..2_400 {
+            if self.seen().len() >= count {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+        panic!("only {} requests came", self.seen().len());
+    }
+
     /// What it was asked, and how often.
     pub(crate) fn asked(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();

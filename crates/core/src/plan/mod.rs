@@ -303,6 +303,12 @@ impl Plan {
         self.journeys.as_deref()
     }
 
+    /// Requests of an arrival on average: a journey makes several.
+    pub fn requests_per_arrival(&self) -> f64 {
+        let weights = self.spec.mix.weights.as_deref();
+        self.journeys().map_or(1.0, |paths| paths.requests_per_arrival(weights))
+    }
+
     /// Users of a closed load, on all machines together.
     pub fn users(&self) -> Option<u64> {
         match &self.spec.load {
