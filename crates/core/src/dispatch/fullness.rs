@@ -7,8 +7,9 @@ use crate::time::{Instant, Nanos};
 const REPLACED_WITHIN: Nanos = Nanos::from_millis(100);
 
 /// What was seen in a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Seen {
+    #[default]
     /// Something has room, or will have it for all that wait, or there may be more connections.
     Room,
     /// Connections have ended, and more wait than those in their place will take.
@@ -20,6 +21,8 @@ pub(super) enum Seen {
 /// What was seen, turn by turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fullness {
+    /// What was noted last: seen again, it changes nothing.
+    last: (bool, Seen),
     /// Since when the pool has been at its limit with all connections open.
     settled_since: Option<Instant>,
     /// The latest stretch in which the pool was at its limit and nothing had room.
@@ -32,6 +35,15 @@ pub(super) struct Fullness {
 impl Fullness {
     #[inline]
     pub(super) fn note(&mut self, now: Instant, is_settled: bool, seen: Seen) {
+        // Only those that are replaced may have taken too long meanwhile.
+        if (is_settled, seen) != self.last || seen == Seen::Replacing {
+            self.note_change(now, is_settled, seen);
+        }
+    }
+
+    #[inline(never)]
+    fn note_change(&mut self, now: Instant, is_settled: bool, seen: Seen) {
+        self.last = (is_settled, seen);
         self.settled_since = is_settled.then(|| self.settled_since.unwrap_or(now));
         self.look_at_replacing(now);
         match (seen, self.since, self.until) {
@@ -65,10 +77,10 @@ impl Fullness {
         self.since.is_some()
     }
 
-    /// Nothing was ever seen.
+    /// What was seen last is that there is room, and that more may be opened.
     #[inline]
-    pub(super) fn is_blank(&self) -> bool {
-        self.settled_since.is_none() && self.since.is_none()
+    pub(super) fn has_room(&self) -> bool {
+        self.last == (false, Seen::Room)
     }
 
     #[inline]

@@ -57,9 +57,9 @@ impl Connections {
 
     #[inline]
     pub(in crate::dispatch) fn note_fullness(&mut self, now: Instant, waiting: u64) {
-        // Neither is it at its limit nor was it.
+        // It is not at its limit, and that is known.
         let may_be_full = self.total() >= self.max || self.blocked_until.is_some() || self.are_shut();
-        if !may_be_full && self.fullness.is_blank() {
+        if !may_be_full && self.fullness.has_room() {
             return;
         }
         let at_limit = self.is_at_limit() || self.are_shut();
