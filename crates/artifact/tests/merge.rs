@@ -68,6 +68,7 @@ fn header_of(plan: &Plan) -> RunHeader {
             due: plan.scheduled(from, to).map(|n| n.measured),
             due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
             tolerate_lost: None,
+            asked_sha256: Some("0a".repeat(32)),
             command: header.command.clone(),
             environment: header.environment.clone(),
         }];
@@ -314,4 +315,46 @@ fn what_belongs_to_no_run_is_refused() {
     assert!(!dir.path().join("refused").exists());
     let missing = refused(&[dir.path().join("nowhere")]).to_string();
     assert!(missing.contains("nowhere"), "{missing}");
+}
+
+/// Of what a header tells nothing, its digest does; where one is not known, nothing is held against it.
+#[test]
+fn parts_that_were_asked_for_something_else_are_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let part = |number: u32, asked: Option<&str>, words: [&str; 2]| {
+        let plan = share(number, 3);
+        let mut header = header_of(&plan);
+        let agent = &mut header.agents[0];
+        agent.asked_sha256 = asked.map(String::from);
+        let own = format!("--share={}/3", number + 1);
+        agent.command = ["unblink", "run", &own].iter().chain(&words).map(|word| word.to_string()).collect();
+        let to = dir.path().join(format!("{number}-{}-{}", asked.unwrap_or("none"), words[1].len()));
+        record_as(&to, &header, &simulated(&plan), Some(&ending_of(&plan, &header)), None)
+    };
+    let to = |name: &str| dir.path().join(name);
+    let one = part(0, Some("aa"), ["--body", "(5 bytes)"]);
+    let same = part(1, Some("aa"), ["--body", "(5 bytes)"]);
+    let (old, other) =
+        (part(2, None, ["--body", "(5 bytes)"]), part(2, Some("bb"), ["--body", "(12 bytes)"]));
+    let hidden = part(1, Some("bb"), ["--body", "(5 bytes)"]);
+    let two = to("two");
+    let document = merge(&[one.clone(), same.clone()], &two).expect("parts of one run");
+    assert!(document.agents.iter().all(|agent| agent.plan.asked_sha256.as_deref() == Some("aa")));
+    let all = merge(&[two.clone(), old.clone()], &to("all")).expect("an old one is merged as before");
+    merge(&[old, same, one.clone()], &to("again")).expect("in another order");
+    assert_eq!(bytes(&to("all")), bytes(&to("again")));
+    assert_eq!(all.agents[2].plan.asked_sha256, None);
+    let refused = |from: &[PathBuf]| merge(from, &to("refused")).expect_err("another run").to_string();
+    // Merged before, too.
+    for with in [&one, &two] {
+        let error = refused(&[other.clone(), with.clone()]);
+        for part in
+            [with.to_str(), other.to_str(), Some("do not ask for the same"), Some("differ in --body)")]
+        {
+            assert!(error.contains(part.expect("UTF-8")), "{error}");
+        }
+    }
+    let error = refused(&[one, hidden]);
+    assert!(error.contains("show no difference"), "{error}");
+    assert!(!to("refused").exists());
 }

@@ -1,16 +1,19 @@
 //! A share of a run that several machines offer together.
 
 use super::lead::Begun;
-use crate::args::run::RunArgs;
+use crate::args::run::{RunArgs, Said};
 use crate::args::share::ShareOf;
 use crate::errors::{refuse, refused};
 use crate::signals::Interruptions;
-use crate::{clock, output};
-use anyhow::Result;
+use crate::{clock, inputs, output};
+use anyhow::{Context, Result};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::AgentPlan;
 use unblink_artifact::header::RunHeader;
+use unblink_cluster::record;
 use unblink_core::plan::{Plan, WorkerShares};
 use unblink_engine::clock::WallTime;
 use unblink_report::format;
@@ -77,13 +80,13 @@ pub(super) fn run_seed(args: &RunArgs) -> Option<u64> {
     Some(unblink_core::random::mixed(unblink_core::random::mixed(args.load.seed) ^ start_at) | 1)
 }
 
-/// For the header: this machine, if it has not all of the load.
-pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<AgentPlan> {
-    let Some(ShareOf { first, last, of }) = args.share.share else { return Vec::new() };
+/// For the header: this machine, if it has not all of the load. All that the run reads has been read.
+pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Result<Vec<AgentPlan>> {
+    let Some(ShareOf { first, last, of }) = args.share.share else { return Ok(Vec::new()) };
     // Where a coordinator settles it, it is not known yet.
     let start_at = args.share.start_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, to) = (plan.measured_from(), plan.load_length());
-    vec![AgentPlan {
+    Ok(vec![AgentPlan {
         first,
         last,
         of,
@@ -93,9 +96,28 @@ pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<Agen
         due: plan.scheduled(from, to).map(|scheduled| scheduled.measured),
         due_of_all: plan.scheduled_of_all(from, to).map(|scheduled| scheduled.measured),
         tolerate_lost: args.agents.tolerate_lost,
+        asked_sha256: asked_sha256(args)?,
         command: header.command.clone(),
         environment: header.environment.clone(),
-    }]
+    }])
+}
+
+/// Of what command line and plan say, and of what stands in the files that they name.
+fn asked_sha256(args: &RunArgs) -> Result<Option<String>> {
+    let Some(Said { words, plan }) = &args.said else { return Ok(None) };
+    let mut files = BTreeSet::new();
+    for path in inputs::all() {
+        // A pipe is read once.
+        if plan.as_ref() == Some(&path) || !path.is_file() {
+            continue;
+        }
+        let ends = record::ends(Path::new(""), &[&path.to_string_lossy()]);
+        let ends = ends.with_context(|| format!("can't read {path:?} again"))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        files.extend(ends.into_iter().map(|end| (name.clone(), end.sha256)));
+    }
+    let all = serde_json::json!([words, files]);
+    Ok(Some(record::sha256(all.to_string().as_bytes())))
 }
 
 /// For the header: when all begin, as who settled it told, and how its clock compares with this machine's.
