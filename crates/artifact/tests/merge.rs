@@ -4,7 +4,9 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use support::{RATE, header};
-use unblink_artifact::document::{self, AgentPlan, LoadKind, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::document::{
+    self, AgentPlan, ClockReading, LoadKind, RunDocument, RunStatus, ValidityStatus,
+};
 use unblink_artifact::folder::{
     FolderWriter, HLOG_FILE, LINES_FILE, MergeError, RUN_FILE, merge, read_folder, replay, report_part,
 };
@@ -357,4 +359,29 @@ fn parts_that_were_asked_for_something_else_are_refused() {
     let error = refused(&[one, hidden]);
     assert!(error.contains("show no difference"), "{error}");
     assert!(!to("refused").exists());
+}
+
+/// What a machine's own document says of its clock after the start is in the merged one, and stays when that is merged again.
+#[test]
+fn the_last_reading_of_each_clock_is_kept() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let last = |share: u32| ClockReading { at_ns: 60, offset_ns: i64::from(share) * 20_000_000, error_ns: 9 };
+    let part = |share: u32| {
+        let plan = self::share(share, 3);
+        let mut header = header_of(&plan);
+        (header.agents[0].clock_offset_ns, header.agents[0].clock_error_ns) = (Some(0), Some(7));
+        let ending = Ending { clock_last: Some(last(share)), ..ending_of(&plan, &header) };
+        record_as(&dir.path().join(share.to_string()), &header, &simulated(&plan), Some(&ending), None)
+    };
+    let parts: Vec<PathBuf> = (0..3).map(part).collect();
+    let own = report_part(&parts[1], None, None).expect("a record");
+    assert_eq!(own.agents[0].clock_last, Some(last(1)));
+    assert!(codes(&own).contains(&"clock_uncertain"), "20 ms since the start");
+    let two = dir.path().join("two");
+    merge(&parts[..2], &two).expect("parts of one run");
+    let all = merge(&[two, parts[2].clone()], &dir.path().join("all")).expect("parts of one run");
+    let read = |share: usize| all.agents[share].clock_last;
+    assert_eq!([read(0), read(1), read(2)], [0, 1, 2].map(|share| Some(last(share))));
+    let finding = all.validity.findings.iter().find(|finding| finding.code == "clock_uncertain");
+    assert_eq!(finding.map(|finding| finding.evidence["clock_error_ns_max"]), Some(60_000_018.0));
 }

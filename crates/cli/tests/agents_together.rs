@@ -4,6 +4,7 @@ use crate::support;
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::{Act, Hostile, Seen, ok};
 use crate::support::{Place, Run, Started};
+use rustix::process::Signal;
 use std::time::Duration;
 
 /// Two machines that fill in what is their own.
@@ -206,4 +207,30 @@ fn a_rule_that_breaks_in_the_last_second_fails_the_run() {
     let args = [&target.url(), "-R", "100", "-d", "3s", "--no-preflight", "--agents", "local:2"];
     let run = Place::new().measure(&[&args[..], &["--nats-server", &nats], &rule].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
+}
+
+/// What an agent lacks is known when it comes: it is offered nothing, and hears why.
+#[test]
+fn a_fleet_that_can_not_carry_a_plan_is_offered_none() {
+    let place = Place::new();
+    let bus = Bus::start(&place);
+    let key = bus.operator.public_key();
+    let agent = ["agent", "--bus", &bus.url, "--accept-from", &key, "-o", "own", "--shares", "1"];
+    let agent = Started::spawn(&mut place.shell("ulimit -n 500", &agent));
+    let target = support::hostile::healthy();
+    let said = bus.run(&place, "1", &[&target.url(), "-R", "10", "-d", "1s", "-c", "2000000"]).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    for part in [
+        "with share 1 would open 2000000 connections",
+        "(500 in all) suffice for 436",
+        "ulimit -Hn",
+        "lower -c",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    // It waits for another run.
+    agent.signal(Signal::KILL);
+    let said = agent.wait();
+    assert!(!said.stderr.contains("taking part in a run"), "{said:?}");
+    assert!(target.asked().is_empty());
 }

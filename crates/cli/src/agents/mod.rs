@@ -27,6 +27,7 @@ pub(crate) use fleet::{Fleet, Leading, Led, let_go};
 pub(crate) use keys::{check_bus, unique};
 pub(crate) use local::authorization;
 pub(crate) use offered::files;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
@@ -181,7 +182,8 @@ fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(
     guards.check()?;
     output::check_folder(folder)?;
     let mut fleet = Fleet::of(&args.agents, args.quiet, folder)?;
-    let leading = Leading { plan: &planned.plan, part: None, guards, folder, experiment: None };
+    let (plan, to_one_address) = (&planned.plan, to_one_address(args, &planned));
+    let leading = Leading { plan, part: None, to_one_address, guards, folder, experiment: None };
     let led = fleet.lead(leading, false, interruptions)?;
     Ok((led, fleet))
 }
@@ -192,3 +194,12 @@ pub(crate) fn beside(folder: &Path, what: &str) -> PathBuf {
     name.push(format!(".{what}"));
     folder.with_file_name(name)
 }
+/// Each origin is an address of another machine, as far as that can be told without a resolver.
+fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
+    let is_one = |host: Option<String>| {
+        host.and_then(|host| host.parse::<IpAddr>().ok()).is_some_and(|address| !address.is_loopback())
+    };
+    let is_elsewhere = args.target.unix_socket.is_some() || !args.target.connect_to.is_empty();
+    !is_elsewhere && planned.requests.origin_names().all(|origin| is_one(origin.host))
+}
+

@@ -115,7 +115,7 @@ fn clocks_that_can_not_be_told_apart() {
     assert_eq!(of(10).map(|found| found.severity), Some(Severity::Note));
     let worse = of(100).unwrap();
     assert_eq!(worse.severity, Severity::Degrades);
-    assert!(worse.message.starts_with("Machines may have begun 100"), "{}", worse.message);
+    assert!(worse.message.starts_with("Machines may have been 100"), "{}", worse.message);
 }
 
 #[test]
