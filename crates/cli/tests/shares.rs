@@ -143,7 +143,11 @@ fn what_can_not_be_shared_is_refused() {
     run(&["--share", "1/2", "--start-at", "2020-01-01T00:00:00Z"])
         .refused(&["has passed", "at least 2 s ahead"]);
     run(&["--share", "1/2", "--start-at", &at, "-c", "1"])
-        .refused(&["1 connection can't be shared by 2 threads"]);
+        .refused(&["1 connection can't be dealt to 2 shares", "raise -c, or make fewer shares"]);
+    let users = ["http://127.0.0.1:9/", "--closed", "2", "--share", "1-4/4", "--start-at", &at];
+    place
+        .call(&[&["run"], &users[..]].concat())
+        .refused(&["2 users can't be dealt to 4 shares", "(make fewer shares)"]);
     let precise =
         ["http://127.0.0.1:9/", "-R", "10", "--share", "1/2", "--start-at", &at, "--precision", "5%"];
     place.call(&[&["run"], &precise[..]].concat()).refused(&["--precision and --share exclude each other"]);

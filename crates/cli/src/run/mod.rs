@@ -44,7 +44,7 @@ pub(crate) use by_default::by_default;
 pub(crate) use pool::AUTO_CONNECTIONS_MAX;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
-pub(crate) use share::{check as check_shared, check_shared_values};
+pub(crate) use share::{Lacking, check as check_shared, check_shared_values, lacking};
 use std::io::IsTerminal;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};

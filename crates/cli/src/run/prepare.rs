@@ -277,6 +277,7 @@ fn core_plan(
     threads: u32,
     rate_cap: Option<Rate>,
 ) -> Result<Plan> {
+    of_share::check_dealt(args, pool, load.users())?;
     let plan = load::plan(PlanSpec {
         load,
         warmup: args.load.warmup.planned(),

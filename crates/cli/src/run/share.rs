@@ -14,6 +14,7 @@ use std::time::Duration;
 use unblink_artifact::document::AgentPlan;
 use unblink_artifact::header::RunHeader;
 use unblink_cluster::record;
+use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, WorkerShares};
 use unblink_engine::clock::WallTime;
 use unblink_report::format;
@@ -28,6 +29,39 @@ pub(super) fn of_plan(args: &RunArgs, plan: Plan) -> Result<Plan> {
     check(args, "share")?;
     let plan = plan.with_shares(WorkerShares { first: first - 1, of });
     plan.map_err(|error| refused(&["share", "connections"], error.to_string()))
+}
+
+/// Refuses a load of which not every share has a connection and a user.
+pub(super) fn check_dealt(args: &RunArgs, pool: Pool, users: Option<u32>) -> Result<()> {
+    let Some(ShareOf { of, .. }) = args.share.share else { return Ok(()) };
+    match lacking(of, pool, users) {
+        Some(Lacking { flag, words, remedy, .. }) => refuse!(
+            ["share", flag],
+            "{words} can't be dealt to {of} shares: each needs one ({remedy}make fewer shares)"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// What there is less of than parts of a load, each of which needs one.
+pub(crate) struct Lacking {
+    pub flag: &'static str,
+    pub count: u32,
+    pub words: String,
+    /// What helps beside fewer parts.
+    pub remedy: &'static str,
+}
+
+/// What is too little for so many `parts`.
+pub(crate) fn lacking(parts: u32, pool: Pool, users: Option<u32>) -> Option<Lacking> {
+    let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = pool;
+    let lacking = |flag, count: u32, one, many, remedy| {
+        let words = format::plain(&format::plural(count.into(), one, many));
+        (count < parts).then_some(Lacking { flag, count, words, remedy })
+    };
+    users
+        .and_then(|users| lacking("closed", users, "user", "users", ""))
+        .or_else(|| lacking("connections", connections, "connection", "connections", "raise -c, or "))
 }
 
 /// Refuses beside `flag` what one machine of several can't do.
