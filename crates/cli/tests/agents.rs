@@ -378,7 +378,12 @@ fn what_can_not_be_led_is_refused() {
         .refused(&["are files of this machine"]);
     // Somebody's folder is nobody else's to take away.
     place.file("mine.local/thesis.txt", "precious");
-    run(&["--agents", "local:1", "--nats-server", "nowhere", "-o", "mine"]).refused(&["is in the way"]);
+    run(&["--agents", "local:1", "--nats-server", "nowhere", "-o", "mine"]).refused(&[
+        "is in the way",
+        "unblink merge mine.local/agent-*",
+        "--agents-resume",
+        "-o",
+    ]);
     assert_eq!(place.text("mine.local/thesis.txt"), "precious");
     std::fs::remove_dir_all(place.path().join("mine.local")).expect("it is there");
     let mut all = place.list(".");

@@ -182,7 +182,7 @@ impl Fleet {
         let local = match is_local {
             true => {
                 let dir = beside(folder, "local");
-                check_free(&dir)?;
+                check_left(&dir)?;
                 let dir = std::path::absolute(dir).context("there is no current folder")?;
                 Some(Local::start(count, args.nats_server.as_ref(), dir)?)
             }
@@ -220,7 +220,7 @@ impl Fleet {
         let asked = kept::asked(&self.arguments, &self.files);
         let kept = if self.resumes { Kept::of(&records, &asked)? } else { None };
         match &kept {
-            None => check_free(&records)?,
+            None => check_free(&records, self.local.is_some())?,
             Some((resumed, time)) => {
                 (self.time, self.command) = (*time, resumed.saved.command.clone());
                 if !self.quiet {
@@ -403,10 +403,33 @@ fn nobody_comes_after() -> Keep {
     Box::new(|_| Ok(()))
 }
 
-/// Somebody's folder is nobody else's.
-fn check_free(dir: &Path) -> Result<()> {
+/// Somebody's folder is nobody else's: it may hold the only records of a run whose coordinator was killed.
+fn check_free(dir: &Path, is_local: bool) -> Result<()> {
     if dir.exists() {
-        bail!("the folder {dir:?} is in the way: take it away, or name another folder with -o");
+        let goes_on = match is_local {
+            true => "",
+            false => {
+                " If that run goes on without its coordinator, the same command with --agents-resume takes it up."
+            }
+        };
+        bail!(
+            "the folder {dir:?} is in the way: it may hold what agents recorded in another run, of which `unblink merge {}/*` makes one.{goes_on} \
+             Name another folder with -o",
+            dir.display()
+        );
+    }
+    Ok(())
+}
+
+/// Agents that were started here end with their coordinator, and their records stay.
+fn check_left(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        bail!(
+            "the folder {dir:?} is in the way: where a coordinator was killed, it holds all that its agents recorded, and `unblink merge \
+             {}/agent-*` makes the run of it (--agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
+             folder with -o",
+            dir.display()
+        );
     }
     Ok(())
 }
