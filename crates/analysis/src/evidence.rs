@@ -204,7 +204,7 @@ pub struct Agents {
     pub worst: Option<WorstAgent>,
     /// The machine whose p99 is most unlike that of the others, if it is.
     pub unlike: Option<UnlikeAgent>,
-    /// By how much the starts of machines may differ at the most, as far as their clocks were compared.
+    /// By how much machines may have been apart at the most, at the start or later, as far as their clocks were compared.
     pub clock_error: Option<Nanos>,
 }
 

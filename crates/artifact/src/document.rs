@@ -23,7 +23,7 @@ mod targets;
 mod validity;
 mod verdict;
 
-pub use agent::{Agent, AgentPlan, AgentResult, named_shares, shares_missing};
+pub use agent::{Agent, AgentPlan, AgentResult, ClockReading, named_shares, shares_missing};
 pub(crate) use agent::{lost, stopped};
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{

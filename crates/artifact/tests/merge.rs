@@ -4,7 +4,9 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use support::{RATE, header};
-use unblink_artifact::document::{self, AgentPlan, LoadKind, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::document::{
+    self, AgentPlan, ClockReading, LoadKind, RunDocument, RunStatus, ValidityStatus,
+};
 use unblink_artifact::folder::{
     FolderWriter, HLOG_FILE, LINES_FILE, MergeError, RUN_FILE, merge, read_folder, replay, report_part,
 };
@@ -68,6 +70,7 @@ fn header_of(plan: &Plan) -> RunHeader {
             due: plan.scheduled(from, to).map(|n| n.measured),
             due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
             tolerate_lost: None,
+            asked_sha256: Some("0a".repeat(32)),
             command: header.command.clone(),
             environment: header.environment.clone(),
         }];
@@ -314,4 +317,71 @@ fn what_belongs_to_no_run_is_refused() {
     assert!(!dir.path().join("refused").exists());
     let missing = refused(&[dir.path().join("nowhere")]).to_string();
     assert!(missing.contains("nowhere"), "{missing}");
+}
+
+/// Of what a header tells nothing, its digest does; where one is not known, nothing is held against it.
+#[test]
+fn parts_that_were_asked_for_something_else_are_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let part = |number: u32, asked: Option<&str>, words: [&str; 2]| {
+        let plan = share(number, 3);
+        let mut header = header_of(&plan);
+        let agent = &mut header.agents[0];
+        agent.asked_sha256 = asked.map(String::from);
+        let own = format!("--share={}/3", number + 1);
+        agent.command = ["unblink", "run", &own].iter().chain(&words).map(|word| word.to_string()).collect();
+        let to = dir.path().join(format!("{number}-{}-{}", asked.unwrap_or("none"), words[1].len()));
+        record_as(&to, &header, &simulated(&plan), Some(&ending_of(&plan, &header)), None)
+    };
+    let to = |name: &str| dir.path().join(name);
+    let one = part(0, Some("aa"), ["--body", "(5 bytes)"]);
+    let same = part(1, Some("aa"), ["--body", "(5 bytes)"]);
+    let (old, other) =
+        (part(2, None, ["--body", "(5 bytes)"]), part(2, Some("bb"), ["--body", "(12 bytes)"]));
+    let hidden = part(1, Some("bb"), ["--body", "(5 bytes)"]);
+    let two = to("two");
+    let document = merge(&[one.clone(), same.clone()], &two).expect("parts of one run");
+    assert!(document.agents.iter().all(|agent| agent.plan.asked_sha256.as_deref() == Some("aa")));
+    let all = merge(&[two.clone(), old.clone()], &to("all")).expect("an old one is merged as before");
+    merge(&[old, same, one.clone()], &to("again")).expect("in another order");
+    assert_eq!(bytes(&to("all")), bytes(&to("again")));
+    assert_eq!(all.agents[2].plan.asked_sha256, None);
+    let refused = |from: &[PathBuf]| merge(from, &to("refused")).expect_err("another run").to_string();
+    // Merged before, too.
+    for with in [&one, &two] {
+        let error = refused(&[other.clone(), with.clone()]);
+        for part in
+            [with.to_str(), other.to_str(), Some("do not ask for the same"), Some("differ in --body)")]
+        {
+            assert!(error.contains(part.expect("UTF-8")), "{error}");
+        }
+    }
+    let error = refused(&[one, hidden]);
+    assert!(error.contains("show no difference"), "{error}");
+    assert!(!to("refused").exists());
+}
+
+/// What a machine's own document says of its clock after the start is in the merged one, and stays when that is merged again.
+#[test]
+fn the_last_reading_of_each_clock_is_kept() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let last = |share: u32| ClockReading { at_ns: 60, offset_ns: i64::from(share) * 20_000_000, error_ns: 9 };
+    let part = |share: u32| {
+        let plan = self::share(share, 3);
+        let mut header = header_of(&plan);
+        (header.agents[0].clock_offset_ns, header.agents[0].clock_error_ns) = (Some(0), Some(7));
+        let ending = Ending { clock_last: Some(last(share)), ..ending_of(&plan, &header) };
+        record_as(&dir.path().join(share.to_string()), &header, &simulated(&plan), Some(&ending), None)
+    };
+    let parts: Vec<PathBuf> = (0..3).map(part).collect();
+    let own = report_part(&parts[1], None, None).expect("a record");
+    assert_eq!(own.agents[0].clock_last, Some(last(1)));
+    assert!(codes(&own).contains(&"clock_uncertain"), "20 ms since the start");
+    let two = dir.path().join("two");
+    merge(&parts[..2], &two).expect("parts of one run");
+    let all = merge(&[two, parts[2].clone()], &dir.path().join("all")).expect("parts of one run");
+    let read = |share: usize| all.agents[share].clock_last;
+    assert_eq!([read(0), read(1), read(2)], [0, 1, 2].map(|share| Some(last(share))));
+    let finding = all.validity.findings.iter().find(|finding| finding.code == "clock_uncertain");
+    assert_eq!(finding.map(|finding| finding.evidence["clock_error_ns_max"]), Some(60_000_018.0));
 }

@@ -350,6 +350,27 @@ fn what_can_not_be_led_is_refused() {
     run(&["--agents-within", "1m"]).refused(&["--agents"]);
     run(&["--tolerate-lost", "1"]).refused(&["--tolerate-lost is for a run of agents"]);
     run(&["--agents", "local:2", "--tolerate-lost", "0"]).refused(&["1..=1024"]);
+    // Each agent needs one, which is known before there is a bus.
+    run(&["--agents", "local:4", "-c", "2", "--nats-server", "nowhere"]).refused(&[
+        "2 connections can't be dealt to 4 agents",
+        "raise -c",
+        "--agents local:2",
+    ]);
+    place
+        .call(&[
+            "run",
+            "http://127.0.0.1:9/",
+            "--closed",
+            "2",
+            "--agents",
+            "local:4",
+            "--nats-server",
+            "nowhere",
+        ])
+        .refused(&["2 users can't be dealt to 4 agents: each needs one (let", "--agents local:2"]);
+    place
+        .call(&["knee", "http://127.0.0.1:9/", "--slo", "p99 < 1s", "-c", "2", "--agents", "local:4"])
+        .refused(&["2 connections can't be dealt to 4 agents"]);
     place
         .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
         .refused(&["standard input is read once"]);
@@ -357,7 +378,12 @@ fn what_can_not_be_led_is_refused() {
         .refused(&["are files of this machine"]);
     // Somebody's folder is nobody else's to take away.
     place.file("mine.local/thesis.txt", "precious");
-    run(&["--agents", "local:1", "--nats-server", "nowhere", "-o", "mine"]).refused(&["is in the way"]);
+    run(&["--agents", "local:1", "--nats-server", "nowhere", "-o", "mine"]).refused(&[
+        "is in the way",
+        "unblink merge mine.local/agent-*",
+        "--agents-resume",
+        "-o",
+    ]);
     assert_eq!(place.text("mine.local/thesis.txt"), "precious");
     std::fs::remove_dir_all(place.path().join("mine.local")).expect("it is there");
     let mut all = place.list(".");

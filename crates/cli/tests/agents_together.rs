@@ -4,6 +4,8 @@ use crate::support;
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::{Act, Hostile, Seen, ok};
 use crate::support::{Place, Run, Started};
+use rustix::process::Signal;
+use serde_json::Value;
 use std::time::Duration;
 
 /// Two machines that fill in what is their own.
@@ -206,4 +208,80 @@ fn a_rule_that_breaks_in_the_last_second_fails_the_run() {
     let args = [&target.url(), "-R", "100", "-d", "3s", "--no-preflight", "--agents", "local:2"];
     let run = Place::new().measure(&[&args[..], &["--nats-server", &nats], &rule].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
+}
+
+/// A stall and answers that never come are to users what the lab's exact model says, also where two agents offer the load. The server
+/// judges the merged figures as it judges those of one machine.
+#[test]
+fn two_agents_measure_what_one_machine_measures() {
+    let place = Place::new();
+    let nats = server().display().to_string();
+    // The lab's own definition of this program, as a run of agents.
+    let definition = include_str!("../../lab/tools/unblink-open.toml")
+        .replace("name = \"unblink-open\"", "name = \"agents\"")
+        .replace("program = \"unblink\"", &format!("program = {:?}", env!("CARGO_BIN_EXE_unblink")))
+        .replace(
+            "\"--pacing\", \"precise\"",
+            &format!("\"--agents\", \"local:2\", \"--nats-server\", {nats:?}"),
+        );
+    assert!(definition.contains("local:2") && definition.contains("name = \"agents\""), "{definition}");
+    place.file("agents.toml", definition);
+    let measured = |scenario: &str, length: &str| -> (Value, Value) {
+        let args = ["lab", "run", scenario, "--tools", "agents", "--tool", "agents.toml", "--length", length];
+        let said = place.call(&[&args[..], &["-o", "lab", "--json"]].concat());
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        let lab: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let text = place.text(&format!("lab/{scenario}/agents/1/stdout.txt"));
+        let own: Value = serde_json::from_str(&text).expect("the merged document");
+        assert_eq!(own["agents"].as_array().map(Vec::len), Some(2), "{own}");
+        (lab["rows"][0].clone(), lab["cells"][0].clone())
+    };
+    let p99 = |of: &Value| {
+        let all = of["percentiles"].as_array().expect("a list");
+        all.iter().find(|line| line["q"] == 0.99).expect("a percentile").clone()
+    };
+    let (row, cell) = measured("stall", "3s");
+    // Everything that was planned was sent, also while the server stalled.
+    assert_eq!((&row["requests"], &row["planned"]), (&3_000.into(), &3_000.into()));
+    assert_eq!(cell["offered"]["planned_in_events"], 50);
+    assert!(cell["offered"]["seen_in_events"].as_u64().is_some_and(|seen| seen >= 30), "{cell:#}");
+    // By the model: 50 ms of stall in 3 s. What is merged is at least what the server did.
+    let of_stall = p99(&row);
+    assert_eq!(of_stall["truth_low_ns"].as_u64().map(|ns| ns / 1_000_000), Some(28), "{of_stall:#}");
+    let reported = of_stall["reported_ns"].as_u64().expect("a figure");
+    assert!(reported >= of_stall["log_ns"].as_u64().expect("a figure"), "{of_stall:#}");
+    let (_, cell) = measured("timeouts", "2s");
+    assert_eq!((&cell["truth"]["timed_out"], &cell["offered"]["omitted"]), (&34.into(), &0.into()));
+    let of_timeouts = p99(&cell);
+    assert_eq!(
+        (&of_timeouts["is_longer"], &of_timeouts["is_right"]),
+        (&true.into(), &true.into()),
+        "{cell:#}"
+    );
+}
+
+/// What an agent lacks is known when it comes: it is offered nothing, and hears why.
+#[test]
+fn a_fleet_that_can_not_carry_a_plan_is_offered_none() {
+    let place = Place::new();
+    let bus = Bus::start(&place);
+    let key = bus.operator.public_key();
+    let agent = ["agent", "--bus", &bus.url, "--accept-from", &key, "-o", "own", "--shares", "1"];
+    let agent = Started::spawn(&mut place.shell("ulimit -n 500", &agent));
+    let target = support::hostile::healthy();
+    let said = bus.run(&place, "1", &[&target.url(), "-R", "10", "-d", "1s", "-c", "2000000"]).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    for part in [
+        "with share 1 would open 2000000 connections",
+        "(500 in all) suffice for 436",
+        "ulimit -Hn",
+        "lower -c",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    // It waits for another run.
+    agent.signal(Signal::KILL);
+    let said = agent.wait();
+    assert!(!said.stderr.contains("taking part in a run"), "{said:?}");
+    assert!(target.asked().is_empty());
 }

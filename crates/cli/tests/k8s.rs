@@ -198,6 +198,34 @@ fn a_run_on_a_cluster() {
     assert_eq!(env[2], json!({"name": "UNBLINK_ALLOW", "value": "shop.test"}));
 }
 
+/// Who asks whether load may go on, and keeps the run, must be let through: an address is one, a name is its port.
+#[test]
+fn the_coordinator_reaches_what_stops_it_and_where_runs_are_kept() {
+    let place = shop();
+    let egress = |args: &[&str]| {
+        let text = render(&place, &[&["shop.toml", "--agents", "2"], args].concat());
+        assert_valid(&place, &text);
+        let all = objects(&place, &text);
+        let policy = |name: &str| named(&all, "NetworkPolicy", name)["spec"]["egress"].clone();
+        (policy("unblink-coordinator"), policy("unblink-agent"))
+    };
+    let tcp = |port: u16| json!([{"protocol": "TCP", "port": port}]);
+    let at = |rules: &Value, from: usize| rules.as_array().expect("rules")[from..].to_vec();
+    let (bare, of_agents) = egress(&[]);
+    assert_eq!(bare.as_array().map(Vec::len), Some(2), "names and the bus");
+    let (rules, agents) = egress(&["--kill-url", "http://ctl.web:8080/stop"]);
+    let any_pod = json!({"to": [{"namespaceSelector": {}}]});
+    assert_eq!(at(&rules, 2), [any_pod.clone(), json!({"ports": tcp(8080)})]);
+    assert_eq!(agents, of_agents, "they don't ask it");
+    let store = ["--store", "postgres://10.1.2.3/runs", "--kill-url", "https://10.1.2.4/stop"];
+    let address = |host: &str, port| json!({"to": [{"ipBlock": {"cidr": host}}], "ports": tcp(port)});
+    let (rules, _) = egress(&store);
+    assert_eq!(at(&rules, 2), [address("10.1.2.3/32", 5432), address("10.1.2.4/32", 443)]);
+    place.file("shop.toml", SHOP.replace("[load]", "[guards]\nkill-url = \"http://ctl.web/stop\"\n[load]"));
+    let (rules, _) = egress(&["--store", "runs.db"]);
+    assert_eq!(at(&rules, 2), [any_pod, json!({"ports": tcp(80)})]);
+}
+
 /// Private keys stand in their Secrets and nowhere else; what the environment has stands nowhere.
 #[test]
 fn secrets_stay_in_secrets() {

@@ -56,6 +56,7 @@ mod mix;
 mod nginx;
 mod origins;
 mod own_connections;
+mod parts;
 mod plan;
 mod plan_examples;
 mod plan_loads;

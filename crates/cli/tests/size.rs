@@ -29,7 +29,7 @@ fn the_worked_example() {
     let fleet = &document["fleet"];
     assert_eq!(
         (&fleet["agents"], &fleet["workers_per_agent"], &fleet["agents_if_equal"]),
-        (&512.into(), &1.into(), &355.into())
+        (&512.into(), &2.into(), &355.into())
     );
     assert_eq!((&fleet["largest"]["streams"], &fleet["bounds"][0]["limit"]), (&2.into(), &"ports".into()));
     let bounds = fleet["bounds"].as_array().expect("bounds");

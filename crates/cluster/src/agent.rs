@@ -91,6 +91,13 @@ pub enum Action {
         /// For people.
         why: String,
     },
+    /// Keep what the clocks compared to while load went on.
+    Compared {
+        /// When, by the agent's own clock.
+        at: Time,
+        /// How they compared.
+        reading: Reading,
+    },
     /// Tell the user.
     Note(String),
     /// There is nothing to do any more.
@@ -168,7 +175,7 @@ impl Agent {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Reply(reply) => self.heard(now, reply, out),
-            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
+            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at, out),
             Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
             Event::Prepared(result) => {
                 if matches!(self.state, State::Preparing) {
@@ -284,7 +291,7 @@ impl Agent {
         }
     }
 
-    fn time_answered(&mut self, now: Time, asked_at: Time, at: Time) {
+    fn time_answered(&mut self, now: Time, asked_at: Time, at: Time, out: &mut Vec<Action>) {
         if self.compare.asked_at != Some(asked_at) {
             return;
         }
@@ -299,7 +306,10 @@ impl Agent {
                 self.speak_at = now;
             }
             // Told, and nothing else: the schedule is never moved.
-            State::Running(progress) => progress.reading = reading,
+            State::Running(progress) => {
+                progress.reading = reading;
+                out.push(Action::Compared { at: now, reading });
+            }
             _ => {}
         }
         self.compare = Compare { due_at: now + COMPARE_EVERY, ..Compare::default() };

@@ -1,11 +1,13 @@
 //! The coordinator's side of a run, as a state machine: `now` and what was heard go in, what to say comes out.
 
+mod fitting;
 mod hearing;
 mod member;
 mod outcome;
 mod saved;
 
 use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time};
+pub use fitting::Connections;
 use member::Member;
 pub use outcome::{NotBegun, Outcome, Part};
 pub use saved::{Mark, Saved, SavedMember};
@@ -64,6 +66,10 @@ pub struct Task {
     pub shares_max: u32,
     /// Requests per second of the whole load at its highest; 0: not known.
     pub per_s_max: u64,
+    /// Users of the whole load, of whom each share needs one, if there are users.
+    pub users: Option<u64>,
+    /// Connections of the whole load.
+    pub connections: Connections,
     /// The name of the command, and whether agents have taken part in a run of it before: then no others are wanted.
     pub command: String,
     /// See above.
@@ -313,23 +319,6 @@ impl Coordinator {
         self.say_again_at = now;
     }
 
-    /// Why some of those whose ceiling was measured can't carry their part of `shares`.
-    fn too_much(&self, shares: u32) -> Vec<String> {
-        let members = self.order.iter().filter_map(|id| self.members.get(id));
-        let reasons = members.filter_map(|member| {
-            let carries = member.machine.carries_per_s?;
-            let asked = member.part_of(self.task.per_s_max, shares, self.task.shares_max);
-            (asked > carries).then(|| {
-                format!(
-                    "{} would offer {asked}/s at the highest, and carries {carries}/s by what was measured there (unblink agent \
-                     --constants): start more agents, or lower the rate",
-                    member.name()
-                )
-            })
-        });
-        reasons.collect()
-    }
-
     fn prepare(&mut self, now: Time, until: Time) {
         let (mut reasons, mut by_target) = (Vec::new(), false);
         for member in self.members.values() {
@@ -424,7 +413,7 @@ impl Coordinator {
             let last: Vec<Action> = self.order.iter().filter_map(|to| self.reply(now, to, false)).collect();
             out.extend(last);
             self.phase = Phase::Over;
-            out.push(Action::Done(Outcome::Run { parts, stopped }));
+            out.push(Action::Done(Outcome::Run { start_at, parts, stopped }));
         }
     }
 }

@@ -51,6 +51,18 @@ pub struct Machine {
     pub host: String,
     /// How many shares it takes.
     pub shares: u32,
+    /// Processors that it may use, by its affinity and its cgroup's quota; 0 where it does not say.
+    #[serde(default)]
+    pub cores: u32,
+    /// File descriptors that its process may have; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptors: Option<u64>,
+    /// Connections for which these suffice beside all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
+    /// Local ports for connections to one address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u32>,
     /// Requests per second that it carries with all of its shares, by what was measured there; absent where nobody has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries_per_s: Option<u64>,

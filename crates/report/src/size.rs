@@ -34,8 +34,13 @@ fn section(name: &'static str, note: String, blocks: Vec<Block>) -> Option<Secti
 /// Is it enough, in a word and a sentence.
 fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
     let fleet = &doc.fleet;
+    // By itself an agent takes a share for each core.
+    let told = match fleet.workers_per_agent < doc.machine.cores {
+        true => format!(" (unblink agent --shares {})", fleet.workers_per_agent),
+        false => String::new(),
+    };
     let agents = format!(
-        "{} with {}",
+        "{} with {}{told}",
         format::plural(u64::from(fleet.agents), "agent", "agents"),
         format::plural(u64::from(fleet.workers_per_agent), "worker each", "workers each")
     );
@@ -270,9 +275,13 @@ mod tests {
     #[test]
     fn the_answer_comes_first_and_fits() {
         let text = shown(&document());
-        assert!(text.starts_with(
-            "ENOUGH  512 agents with 1 worker each offer 10 000 000/s through a stall of 1 s.\n"
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat(&text).starts_with(
+            "ENOUGH 512 agents with 1 worker each (unblink agent --shares 1) offer 10 000 000/s through a stall"
         ));
+        let mut all_cores = document();
+        all_cores.machine.cores = 1;
+        assert!(flat(&shown(&all_cores)).starts_with("ENOUGH 512 agents with 1 worker each offer"));
         assert!(text.contains("355 agents would do if shares were equal"), "{text}");
         assert!(text.contains("this fleet carries stalls of up to 1.44 s"), "{text}");
         assert!(text.contains("open them before (run -c"), "{text}");

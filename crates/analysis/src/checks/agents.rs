@@ -126,8 +126,8 @@ pub(super) fn clock_uncertain(case: &Case<'_>) -> Option<Finding> {
         FindingCode::ClockUncertain,
         severity,
         format!(
-            "Machines may have begun {} apart: that is how far the clocks of two of them could be told. The load on the target may have been less \
-             even than it was planned; latencies are each machine's own and are right.",
+            "Machines may have been {} apart: that is how well the clocks of two of them were known, at the start and with what they drifted \
+             since. The load on the target may have been less even than it was planned; latencies are each machine's own and are right.",
             text::duration(error)
         ),
         "Run the coordinator and the bus nearer to the agents.",

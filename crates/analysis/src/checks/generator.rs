@@ -19,14 +19,18 @@ use unblink_core::time::Nanos;
 const THE_RATE: &str =
     "the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
 
+/// The same where each share has a thread.
+const THE_RATE_OF_SHARES: &str = "the rate, deal the load to more shares or agents, or give the generator processors of its own, away from the target.";
+
 /// What to do about a generator that is behind.
 pub(super) fn headroom(case: &Case<'_>) -> String {
+    let the_rate = if case.evidence.agents.is_some() { THE_RATE_OF_SHARES } else { THE_RATE };
     match case.evidence.script {
         Some(script) => format!(
             "The {script} runs in the generator's threads, and what it takes makes requests late: make it cheaper or put a template in \
-             its place, lower {THE_RATE}"
+             its place, lower {the_rate}"
         ),
-        None => format!("Lower {THE_RATE}"),
+        None => format!("Lower {the_rate}"),
     }
 }
 

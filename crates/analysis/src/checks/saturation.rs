@@ -283,7 +283,7 @@ impl Narrowest {
                 )
             }
             (Narrowest::Generator, _) => format!(
-                "Give the generator more processors (-t) or machines of its own: it could not open connections \
+                "Give the generator more processors (-t, or more shares) or machines of its own: it could not open connections \
                  and send as fast as arrivals fell due. At best {best}/s were answered."
             ),
         }

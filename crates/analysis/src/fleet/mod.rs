@@ -116,12 +116,12 @@ pub struct Fleet {
     pub total: Total,
 }
 
-/// The smallest fleet that is enough, with as few workers as do; `agents` of them if that is given. Where none is enough, the one
-/// that carries most.
+/// The smallest fleet that is enough; `agents` of them if that is given. Where none is enough, the one that carries most. Each agent
+/// has a worker for each of its cores, as an agent has by itself, unless there are more than streams, or fewer are dealt better.
 pub fn size(load: &Load, machine: &Machine, constants: &Constants, agents: Option<u32>) -> Fleet {
     let bounds = Bounds::of(load, machine, constants);
     let agents_if_equal = bounds.agents_if_equal();
-    let workers = |agents: u32| 1..=machine.cores.min(STREAMS as u32 / agents);
+    let workers = |agents: u32| (1..=machine.cores.min(STREAMS as u32 / agents)).rev();
     let dealing = |agents, workers| Dealing { dealt: load.dealt, agents, workers };
     let all = |agents: u32| workers(agents).map(move |workers| dealing(agents, workers));
     let is_enough = |dealing: &Dealing| bounds.per_s_max(*dealing) >= load.per_s * (1.0 - CLOSE);

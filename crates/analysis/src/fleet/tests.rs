@@ -23,7 +23,7 @@ fn bound(fleet: &Fleet, limit: Limit) -> &Bound {
 fn ports_bind_ten_million_a_second_through_a_second() {
     let fleet = sized(&TEN_MILLION);
     assert!(fleet.is_enough);
-    assert_eq!((fleet.agents_if_equal, fleet.agents, fleet.workers_per_agent), (355, 512, 1));
+    assert_eq!((fleet.agents_if_equal, fleet.agents, fleet.workers_per_agent), (355, 512, 2));
     assert_eq!(fleet.largest.streams, Some(2));
     assert_eq!((fleet.largest.connections, fleet.largest.connections_max), (19_532, 28_232));
     assert_eq!(bound(&fleet, Limit::Processor).agents_if_equal, 25);
@@ -36,7 +36,7 @@ fn ports_bind_ten_million_a_second_through_a_second() {
     assert!((fleet.total.merge_cores_busy - 0.256).abs() < 1e-12);
     // Even arrivals are dealt equally.
     let even = sized(&Load { dealt: Dealt::Equally, ..TEN_MILLION });
-    assert_eq!((even.agents, even.workers_per_agent, even.largest.streams), (355, 1, None));
+    assert_eq!((even.agents, even.workers_per_agent, even.largest.streams), (355, 2, None));
 }
 
 /// On paper up to the highest rate: one stream is 97,657 connections then, so one address is not enough for any fleet.
@@ -57,6 +57,25 @@ fn a_hundred_million_take_four_addresses() {
     assert!((tls.per_s_max - 1_024.0 * 0.5e6 / 7.53).abs() < 1e-3);
 }
 
+/// Agents have a worker for each core, as they do by themselves: no line takes one for all of them.
+#[test]
+fn agents_use_all_their_cores() {
+    let two_million = Load { per_s: 2e6, ..TEN_MILLION };
+    let twenty = size(&two_million, &MACHINE, &Constants::default(), Some(20));
+    assert_eq!((twenty.workers_per_agent, twenty.largest.streams), (4, Some(52)));
+    let processors = bound(&twenty, Limit::Processor);
+    // 80 shares, of which the largest have 13 streams.
+    assert!((processors.per_s_max - 0.5e6 / 4.96 * 1_024.0 / 13.0).abs() < 1.0, "{processors:?}");
+    assert!(processors.agents_if_equal <= 20 && processors.per_s_max > two_million.per_s);
+    let few = size(&Load { per_s: 50e3, stall_s: 0.5, ..TEN_MILLION }, &MACHINE, &Constants::default(), None);
+    assert_eq!((few.agents, few.workers_per_agent), (1, 4));
+    assert!(few.largest.worker_busy_in_stall < 1.0, "{}", few.largest.worker_busy_in_stall);
+    // Three streams for each of 342, which two workers have not.
+    let wider = Load { stall_s: 0.96, ..TEN_MILLION };
+    let fewer = size(&wider, &MACHINE, &Constants::default(), None);
+    assert_eq!((fewer.agents, fewer.workers_per_agent, fewer.largest.streams), (342, 1, Some(3)));
+}
+
 #[test]
 fn each_limit_binds_where_it_must() {
     let calm = Load { stall_s: 0.0, ..TEN_MILLION };
@@ -71,10 +90,11 @@ fn each_limit_binds_where_it_must() {
     assert_eq!((bound(&fleet, Limit::Network).agents_if_equal, fleet.bounds[0].limit), (29, Limit::Network));
     let mut constants = Constants::default();
     constants.set("descriptors", 1_064.0, "here").unwrap();
+    // 44 shares: the largest agent has 96 streams, which are 938 connections.
     let fleet = size(&Load { per_s: 10_000.0, ..TEN_MILLION }, &MACHINE, &constants, None);
     assert_eq!(
         (fleet.agents, fleet.bounds[0].limit, fleet.largest.descriptors),
-        (11, Limit::Descriptors, 982)
+        (11, Limit::Descriptors, 1_002)
     );
 }
 

@@ -30,6 +30,10 @@ pub struct AgentPlan {
     /// So many machines may be lost before the run is worth nothing; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerate_lost: Option<u32>,
+    /// SHA-256 of what decides what is sent and how it is judged: the same for all parts of one run. Variables of the environment are in
+    /// it by their names. Absent where that is not known, as in a trial of an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_sha256: Option<String>,
     /// The command line there, secrets masked.
     pub command: Vec<String>,
     /// The machine.
@@ -67,9 +71,35 @@ pub struct Agent {
     /// What it was to do.
     #[serde(flatten)]
     pub plan: AgentPlan,
+    /// The last comparison of its clock with the coordinator's while load went on; absent where there was none after the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_last: Option<ClockReading>,
     /// What its own record says, in a document that several were merged to; absent in its own document, which says all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<AgentResult>,
+}
+
+/// How the coordinator's clock compared with a machine's at some moment of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockReading {
+    /// When, after t = 0.
+    pub at_ns: u64,
+    /// The coordinator's clock less the machine's.
+    pub offset_ns: i64,
+    /// The difference is wrong by at most this.
+    pub error_ns: u64,
+}
+
+impl Agent {
+    /// By how much its arrivals may have been moved against the coordinator's clock: by the error of the first comparison, or later by
+    /// what its clock has drifted since, which is known with the error of the last one. `None` where nobody compared them.
+    pub(crate) fn clock_error_ns(&self) -> Option<u64> {
+        let AgentPlan { clock_offset_ns: offset, clock_error_ns: error, .. } = &self.plan;
+        let drifted = |last: ClockReading| {
+            last.offset_ns.abs_diff(offset.unwrap_or(last.offset_ns)).saturating_add(last.error_ns)
+        };
+        (*error).max(error.and(self.clock_last).map(drifted))
+    }
 }
 
 /// What the record of one machine says by itself.

@@ -42,8 +42,9 @@ fn ending(run: &RecordedRun) -> Result<Ending, FolderError> {
             Ok(lost(document, plan, &Arrivals::default(), 0))
         }
         (Some(document), [plan]) if document.agents.iter().all(|agent| agent.result.is_none()) => {
-            let result = Some(AgentResult::of(document));
-            Ok(Ending { agents: vec![Agent { plan: plan.clone(), result }], ..Ending::of(document) })
+            let (result, ending) = (Some(AgentResult::of(document)), Ending::of(document));
+            let agents = vec![Agent { plan: plan.clone(), clock_last: ending.clock_last, result }];
+            Ok(Ending { agents, clock_last: None, ..ending })
         }
         (Some(document), _) => Ok(Ending::of(document)),
         (None, plans) => {
@@ -71,7 +72,7 @@ fn lost(document: &RunDocument, plan: &AgentPlan, ended: &Arrivals, due: u64) ->
         scheduled_by_journey: Vec::new(),
         scheduled_by_origin: Vec::new(),
         origins: Vec::new(),
-        agents: vec![Agent { plan: plan.clone(), result }],
+        agents: vec![Agent { plan: plan.clone(), clock_last: None, result }],
         ..Ending::of(document)
     }
 }

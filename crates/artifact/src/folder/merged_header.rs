@@ -48,6 +48,21 @@ pub enum MergeError {
         /// The field of the header.
         what: String,
     },
+    /// They ask for something else, or judge it otherwise, in a way of which a header tells nothing.
+    #[error(
+        "{one} and {other} are no parts of one run: they do not ask for the same, or judge it otherwise{what}; merge those that were \
+         started with the same plan, the same files and the same flags",
+        one = one.display(),
+        other = other.display()
+    )]
+    AskOther {
+        /// The first folder.
+        one: PathBuf,
+        /// The folder that is not like it.
+        other: PathBuf,
+        /// What of it the command lines show, in words.
+        what: String,
+    },
     /// A share is there twice.
     #[error(
         "share {share} of {of} is both in {one} and in {other}: leave one of them out",
@@ -77,9 +92,11 @@ pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeErro
             _ => {}
         }
         if let Some(what) = difference(&first.header, &run.header) {
+            let what = what + &in_command_lines(&first.header.agents, &run.header.agents).unwrap_or_default();
             return Err(MergeError::Differ { one: first.dir().to_path_buf(), other: path(), what });
         }
     }
+    check_asked(runs)?;
     let mut agents: Vec<(&AgentPlan, &Path)> =
         runs.iter().flat_map(|run| run.header.agents.iter().map(|agent| (agent, run.dir()))).collect();
     agents.sort_by_key(|(agent, _)| agent.first);
@@ -104,6 +121,54 @@ pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeErro
         origin.connections.limited_by = all.find_map(|connections| connections.limited_by);
     }
     Ok(header)
+}
+
+/// All parts of which it is known ask for the same.
+fn check_asked(runs: &[RecordedRun]) -> Result<(), MergeError> {
+    let asked = |run: &RecordedRun| run.header.agents.iter().find_map(|agent| agent.asked_sha256.clone());
+    let mut known = runs.iter().filter_map(|run| Some((run, asked(run)?)));
+    let Some((first, of_first)) = known.next() else { return Ok(()) };
+    let Some((other, _)) = known.find(|(_, asked)| *asked != of_first) else { return Ok(()) };
+    let what = in_command_lines(&first.header.agents, &other.header.agents).unwrap_or_else(|| {
+        " (their command lines show no difference: it is in the plan, in a file, or in a value that is not shown)"
+            .into()
+    });
+    Err(MergeError::AskOther { one: first.dir().to_path_buf(), other: other.dir().to_path_buf(), what })
+}
+
+/// The first flag in which their command lines differ, in words, if there is one.
+fn in_command_lines(one: &[AgentPlan], other: &[AgentPlan]) -> Option<String> {
+    let [one, other] = [one, other].map(|agents| agents.first().map(|agent| said(&agent.command)));
+    let (one, other) = (one?, other?);
+    let of = |all: &[(String, String)], flag: &str| -> Vec<String> {
+        all.iter().filter(|(name, _)| name == flag).map(|(_, value)| value.clone()).collect()
+    };
+    let (flag, _) = one.iter().chain(&other).find(|(flag, _)| of(&one, flag) != of(&other, flag))?;
+    Some(match flag.as_str() {
+        "" => " (their command lines differ in what stands there without a flag)".to_string(),
+        flag => format!(" (their command lines differ in {flag})"),
+    })
+}
+
+/// The flags of a command line with their values, as far as that can be told without knowing them, but for those in which machines
+/// may differ.
+fn said(command: &[String]) -> Vec<(String, String)> {
+    const OF_A_MACHINE: [&str; 5] = ["--share", "--start-at", "-o", "--output", "--json"];
+    let mut words = command.iter().skip(1).peekable();
+    let mut all = Vec::new();
+    while let Some(word) = words.next() {
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (flag, value.to_string()),
+            _ if word.starts_with('-') => {
+                (word.as_str(), words.next_if(|next| !next.starts_with('-')).cloned().unwrap_or_default())
+            }
+            _ => ("", word.clone()),
+        };
+        if !OF_A_MACHINE.contains(&flag) {
+            all.push((flag.to_string(), value));
+        }
+    }
+    all
 }
 
 /// The first field in which two headers differ that must not.

@@ -16,7 +16,7 @@ impl Tally {
             return ending.agents.clone();
         }
         let planned = self.header.agents.iter().cloned();
-        planned.map(|plan| Agent { plan, result: None }).collect()
+        planned.map(|plan| Agent { plan, clock_last: ending.clock_last, result: None }).collect()
     }
 
     /// All of the load was offered by those whose records are here, and these are whole.
@@ -43,7 +43,7 @@ impl Tally {
             stopped: stopped(&ending.agents),
             worst: worst(&ending.agents),
             unlike: unlike(&ending.agents),
-            clock_error: clock_error(plans),
+            clock_error: clock_error(&self.agents(ending)),
         })
     }
 }
@@ -78,8 +78,8 @@ impl Ending {
 }
 
 /// The two whose clocks are known least: each may be off by its own error.
-fn clock_error(plans: &[AgentPlan]) -> Option<Nanos> {
-    let mut errors: Vec<u64> = plans.iter().filter_map(|plan| plan.clock_error_ns).collect();
+fn clock_error(agents: &[Agent]) -> Option<Nanos> {
+    let mut errors: Vec<u64> = agents.iter().filter_map(Agent::clock_error_ns).collect();
     errors.sort_unstable_by(|a, b| b.cmp(a));
     (!errors.is_empty())
         .then(|| Nanos(errors.iter().take(2).fold(0, |sum, error| sum.saturating_add(*error))))
@@ -157,6 +157,7 @@ fn is_own(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::ClockReading;
     use std::collections::BTreeMap;
 
     fn paused(quantile: f64, moved_ns: f64) -> Finding {
@@ -169,6 +170,36 @@ mod tests {
             evidence: BTreeMap::from(evidence.map(|(name, value)| (name.to_string(), value))),
             may_have_moved: None,
         }
+    }
+
+    /// What a clock has drifted since the start moves its arrivals, and how well that is known.
+    #[test]
+    fn a_clock_that_drifts_is_known_worse() {
+        let agent = |first: Option<(i64, u64)>, last: Option<(i64, u64)>| Agent {
+            plan: AgentPlan {
+                first: 1,
+                last: 1,
+                of: 1,
+                start_at: String::new(),
+                clock_offset_ns: first.map(|(offset, _)| offset),
+                clock_error_ns: first.map(|(_, error)| error),
+                due: None,
+                due_of_all: None,
+                tolerate_lost: None,
+                asked_sha256: None,
+                command: Vec::new(),
+                environment: Default::default(),
+            },
+            clock_last: last.map(|(offset_ns, error_ns)| ClockReading { at_ns: 1, offset_ns, error_ns }),
+            result: None,
+        };
+        assert_eq!(agent(None, None).clock_error_ns(), None);
+        let [still, drifted, noisy] =
+            [Some((-5, 30)), Some((-2_005, 20)), Some((-5, 70))].map(|last| agent(Some((-5, 40)), last));
+        let known = [&still, &drifted, &noisy].map(Agent::clock_error_ns);
+        assert_eq!(known, [Some(40), Some(2_020), Some(70)]);
+        assert_eq!(clock_error(&[still, drifted, noisy]), Some(Nanos(2_090)));
+        assert_eq!(clock_error(&[agent(Some((i64::MIN, 1)), Some((i64::MAX, 1)))]), Some(Nanos(u64::MAX)));
     }
 
     /// The last of equals was named, whatever the others had.

@@ -2,8 +2,8 @@
 
 use crate::document::stopped;
 use crate::document::{
-    Aborted, AddressArrivals, Agent, CrossCheck, FailedAttempts, Origin, RunDocument, RunStatus,
-    SetupRequest, Spread, ValueSent, WorkerPriority,
+    Aborted, AddressArrivals, Agent, ClockReading, CrossCheck, FailedAttempts, Origin, RunDocument,
+    RunStatus, SetupRequest, Spread, ValueSent, WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -57,6 +57,8 @@ pub struct Ending {
     pub cross_check: Option<CrossCheck>,
     /// The machines whose records were merged, with what came of each.
     pub agents: Vec<Agent>,
+    /// Of one machine's own record: the last comparison of its clock with the coordinator's while load went on.
+    pub clock_last: Option<ClockReading>,
 }
 
 /// What only the end of a run knows of one origin.
@@ -101,6 +103,7 @@ impl Ending {
             setup: Vec::new(),
             cross_check: None,
             agents: Vec::new(),
+            clock_last: None,
         }
     }
 
@@ -141,6 +144,10 @@ impl Ending {
             setup: document.setup.clone(),
             cross_check: document.cross_check.clone(),
             agents: document.agents.iter().filter(|agent| agent.result.is_some()).cloned().collect(),
+            clock_last: match &document.agents[..] {
+                [Agent { clock_last, result: None, .. }] => *clock_last,
+                _ => None,
+            },
         }
     }
 }

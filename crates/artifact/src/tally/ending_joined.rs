@@ -41,6 +41,7 @@ impl Ending {
             setup: setup(&parts),
             cross_check: None,
             agents,
+            clock_last: None,
         }
     }
 }

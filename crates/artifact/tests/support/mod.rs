@@ -390,6 +390,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         setup: Vec::new(),
         cross_check: None,
         agents: Vec::new(),
+        clock_last: None,
         aborted: None,
         withheld: 0,
     }

@@ -46,11 +46,16 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
     guard::only(&args.allow_target)?;
     let interruptions = signals::listen()?;
     let shares = args.shares.unwrap_or_else(cores);
+    let limits = unblink_engine::limits::raise();
     let mut machine = Machine {
         protocol: PROTOCOL,
         version: env!("UNBLINK_VERSION").to_string(),
         host: host(),
         shares,
+        cores: cores(),
+        descriptors: Some(limits.descriptors),
+        connections: Some(limits.connections(shares)),
+        ports: Some(limits.ports),
         carries_per_s: match &args.constants {
             Some(path) => Some(carries_per_s(path, shares.min(cores()))?),
             None => None,
@@ -67,6 +72,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let act = move |action: Action| match action {
             // At once, whatever the run is doing.
             Action::StopLoad { at, cause, why } => stopped.stop_by(at, cause, why),
+            Action::Compared { at, reading } => stopped.compared(at, reading),
             Action::Note(note) => output::note(format_args!("warning: {note}")),
             other => drop(actions.send(other)),
         };

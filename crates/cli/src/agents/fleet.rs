@@ -10,6 +10,7 @@ use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
 use crate::observe::Observer;
+use crate::run::AUTO_CONNECTIONS_MAX;
 use crate::run::guards::Guards;
 use crate::signals::Interruptions;
 use crate::{exit, output};
@@ -22,8 +23,9 @@ use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{self, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
-use unblink_cluster::coordinator::{GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
+use unblink_cluster::coordinator::{Connections, GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
+use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
 
 /// So many agents, here or elsewhere, and what they are to know.
@@ -57,6 +59,8 @@ pub(crate) struct Leading<'a> {
     pub plan: &'a Plan,
     /// Which of the runs of the command line it is, where that asks for several.
     pub part: Option<serde_json::Value>,
+    /// Each origin is one address of another machine.
+    pub to_one_address: bool,
     /// Nothing that they look at keeps the load from beginning: whoever leads has looked.
     pub guards: Guards,
     /// Where the record of all will be; those of the agents go beside it.
@@ -98,6 +102,7 @@ impl Led {
 /// What only the coordinator knows of a run.
 pub(crate) struct ToldOf {
     run: String,
+    start_at: Time,
     parts: Vec<Part>,
     stopped: Option<String>,
     notes: Vec<String>,
@@ -177,7 +182,7 @@ impl Fleet {
         let local = match is_local {
             true => {
                 let dir = beside(folder, "local");
-                check_free(&dir)?;
+                check_left(&dir)?;
                 let dir = std::path::absolute(dir).context("there is no current folder")?;
                 Some(Local::start(count, args.nats_server.as_ref(), dir)?)
             }
@@ -210,12 +215,12 @@ impl Fleet {
         more: bool,
         interruptions: &Interruptions,
     ) -> Result<Led> {
-        let Leading { plan, part, guards, folder, experiment } = leading;
+        let Leading { plan, part, to_one_address, guards, folder, experiment } = leading;
         let records = beside(folder, "agents");
         let asked = kept::asked(&self.arguments, &self.files);
         let kept = if self.resumes { Kept::of(&records, &asked)? } else { None };
         match &kept {
-            None => check_free(&records)?,
+            None => check_free(&records, self.local.is_some())?,
             Some((resumed, time)) => {
                 (self.time, self.command) = (*time, resumed.saved.command.clone());
                 if !self.quiet {
@@ -237,6 +242,8 @@ impl Fleet {
             // Of the open loads: how often users come back is for their target to decide.
             per_s_max: (highest_together(&plan.spec().load.open_parts()) * plan.requests_per_arrival()).ceil()
                 as u64,
+            users: plan.users(),
+            connections: connections(plan, to_one_address),
             arguments: self.arguments.clone(),
             part,
             files: self.files.clone(),
@@ -269,12 +276,12 @@ impl Fleet {
         bus.end();
         Ok(match outcome {
             Outcome::NotBegun(why) => Led::NotBegun(why),
-            Outcome::Run { parts, stopped } => {
+            Outcome::Run { start_at, parts, stopped } => {
                 if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
                     from = with_own(from, local.records(self.led));
                 }
                 from.retain(|dir| dir.join(RUN_FILE).exists());
-                Led::Run { from, told: ToldOf { run, parts, stopped, notes, rule } }
+                Led::Run { from, told: ToldOf { run, start_at, parts, stopped, notes, rule } }
             }
         })
     }
@@ -307,6 +314,8 @@ impl Fleet {
             run_seed: u64::from_str_radix(&run[..16], 16).unwrap_or_default() | 1,
             shares_max: SHARES_MAX,
             per_s_max: 0,
+            users: None,
+            connections: Connections::default(),
             command: self.command.clone(),
             is_first: true,
             then: Then::Leave,
@@ -357,11 +366,19 @@ impl ToldOf {
             writeln!(file, "{head}")?;
             for part in &self.parts {
                 let line = serde_json::json!({
-                    "agent": part.agent, "host": part.host, "first": part.first, "last": part.last, "lost": part.is_lost,
+                    "agent": part.agent, "host": part.machine.host, "first": part.first, "last": part.last, "lost": part.is_lost,
                     "code": part.ended.as_ref().map(|ended| ended.code),
+                    "cores": part.machine.cores, "descriptors": part.machine.descriptors, "ports": part.machine.ports,
                     "error": part.ended.as_ref().and_then(|ended| ended.error.clone()),
                 });
                 writeln!(file, "{line}")?;
+                for (at, reading) in &part.clocks {
+                    let line = serde_json::json!({
+                        "agent": part.agent, "at_ns": at.saturating_sub(self.start_at),
+                        "clock_offset_ns": reading.offset_ns, "clock_error_ns": reading.error_ns,
+                    });
+                    writeln!(file, "{line}")?;
+                }
             }
             self.notes.iter().try_for_each(|note| writeln!(file, "{}", serde_json::json!({ "note": note })))
         };
@@ -371,14 +388,48 @@ impl ToldOf {
     }
 }
 
+/// Those that were asked for: what opens by itself opens no more than each machine has.
+fn connections(plan: &Plan, to_one_address: bool) -> Connections {
+    let each = match plan.spec().pool {
+        Pool::Fixed { n } => n,
+        Pool::Auto { max } if max > AUTO_CONNECTIONS_MAX => max,
+        Pool::Auto { .. } => 0,
+    };
+    let origins = plan.spec().origins.count() as u64;
+    Connections { each: each.into(), origins, to_one_address }
+}
+
 fn nobody_comes_after() -> Keep {
     Box::new(|_| Ok(()))
 }
 
-/// Somebody's folder is nobody else's.
-fn check_free(dir: &Path) -> Result<()> {
+/// Somebody's folder is nobody else's: it may hold the only records of a run whose coordinator was killed.
+fn check_free(dir: &Path, is_local: bool) -> Result<()> {
     if dir.exists() {
-        bail!("the folder {dir:?} is in the way: take it away, or name another folder with -o");
+        let goes_on = match is_local {
+            true => "",
+            false => {
+                " If that run goes on without its coordinator, the same command with --agents-resume takes it up."
+            }
+        };
+        bail!(
+            "the folder {dir:?} is in the way: it may hold what agents recorded in another run, of which `unblink merge {}/*` makes one.{goes_on} \
+             Name another folder with -o",
+            dir.display()
+        );
+    }
+    Ok(())
+}
+
+/// Agents that were started here end with their coordinator, and their records stay.
+fn check_left(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        bail!(
+            "the folder {dir:?} is in the way: where a coordinator was killed, it holds all that its agents recorded, and `unblink merge \
+             {}/agent-*` makes the run of it (--agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
+             folder with -o",
+            dir.display()
+        );
     }
     Ok(())
 }

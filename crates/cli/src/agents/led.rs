@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use unblink_artifact::document::GuardKind;
+use unblink_artifact::document::{ClockReading, GuardKind};
 use unblink_artifact::tally::Tally;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::AgentBus;
-use unblink_cluster::message::{Cause, Time};
+use unblink_cluster::message::{Cause, Reading, Time};
 use unblink_core::record::Interval;
 use unblink_core::time::{Instant, Nanos};
 
@@ -76,6 +76,10 @@ impl Lead for Led<'_> {
         self.stopping.attach(stopper, start);
         self.bus.record(self.folder.clone(), &RECORD);
     }
+
+    fn clock(&self) -> Option<ClockReading> {
+        self.stopping.lock().clock
+    }
 }
 
 impl Observer for Led<'_> {
@@ -102,6 +106,8 @@ struct Stop {
     running: Option<(Stopper, Instant)>,
     /// What came before the load could be stopped.
     told: Option<(Time, Why, String)>,
+    /// How its clock compared with the coordinator's when that was looked at last.
+    clock: Option<ClockReading>,
 }
 
 impl Stopping {
@@ -112,6 +118,14 @@ impl Stopping {
     /// The run is over.
     pub(super) fn clear(&self) {
         *self.lock() = Stop::default();
+    }
+
+    /// The clocks were compared again, at this moment by the agent's own.
+    pub(super) fn compared(&self, at: Time, reading: Reading) {
+        let mut stop = self.lock();
+        let Some(at_ns) = stop.start_at.and_then(|start_at| at.checked_sub(start_at)) else { return };
+        let Reading { offset_ns, error_ns } = reading;
+        stop.clock = Some(ClockReading { at_ns, offset_ns, error_ns });
     }
 
     /// The coordinator says so, or nobody does.

@@ -12,12 +12,12 @@ mod taking;
 mod together;
 mod watched;
 
-use crate::args::agents::{AgentsArgs, BusArgs};
+use crate::args::agents::{Agents, AgentsArgs, BusArgs};
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::folder::Folder;
-use crate::run::Planned;
+use crate::run::{Lacking, Planned};
 use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
@@ -27,11 +27,13 @@ pub(crate) use fleet::{Fleet, Leading, Led, let_go};
 pub(crate) use keys::{check_bus, unique};
 pub(crate) use local::authorization;
 pub(crate) use offered::files;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
 use unblink_cluster::coordinator::NotBegun;
+use unblink_core::plan::Plan;
 
 /// What a record consists of: the rest follows from it.
 const RECORD: [&str; 4] = [RUN_FILE, LINES_FILE, HLOG_FILE, FAILURES_FILE];
@@ -168,7 +170,25 @@ pub(crate) fn checked(args: &RunArgs) -> Result<Planned> {
     check_target(&args.agents, &args.target)?;
     let planned = run::planned(args)?;
     run::check_shared_values("agents", planned.values.as_ref())?;
+    check_dealt(&args.agents, &planned.plan)?;
     Ok(planned)
+}
+
+/// Refuses a load of which not every agent gets a connection and a user.
+fn check_dealt(args: &AgentsArgs, plan: &Plan) -> Result<()> {
+    let (count, fewer) = match args.agents {
+        Some(Agents::Local(count)) => (count, "--agents local:"),
+        Some(Agents::Anywhere(count)) => (count, "--agents "),
+        None => return Ok(()),
+    };
+    let users = plan.users().map(|users| u32::try_from(users).unwrap_or(u32::MAX));
+    match run::lacking(count, plan.spec().pool, users) {
+        Some(Lacking { flag, count: few, words, remedy }) => refuse!(
+            ["agents", flag],
+            "{words} can't be dealt to {count} agents: each needs one ({remedy}let fewer agents take part: {fewer}{few})"
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Leads the run that `args` ask for.
@@ -181,9 +201,19 @@ fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(
     guards.check()?;
     output::check_folder(folder)?;
     let mut fleet = Fleet::of(&args.agents, args.quiet, folder)?;
-    let leading = Leading { plan: &planned.plan, part: None, guards, folder, experiment: None };
+    let (plan, to_one_address) = (&planned.plan, to_one_address(args, &planned));
+    let leading = Leading { plan, part: None, to_one_address, guards, folder, experiment: None };
     let led = fleet.lead(leading, false, interruptions)?;
     Ok((led, fleet))
+}
+
+/// Each origin is an address of another machine, as far as that can be told without a resolver.
+fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
+    let is_one = |host: Option<String>| {
+        host.and_then(|host| host.parse::<IpAddr>().ok()).is_some_and(|address| !address.is_loopback())
+    };
+    let is_elsewhere = args.target.unix_socket.is_some() || !args.target.connect_to.is_empty();
+    !is_elsewhere && planned.requests.origin_names().all(|origin| is_one(origin.host))
 }
 
 /// `whole` to `whole.agents`.

@@ -75,6 +75,10 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub setup: Vec<SetupRequest>,
 
+    /// What the command line and its plan say, in their own words
+    #[arg(skip)]
+    pub said: Option<Said>,
+
     /// Request the targets in this file, in turn unless --order says otherwise; the format is vegeta's (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "lines"], help_heading = "Request")]
     pub targets: Option<PathBuf>,
@@ -143,6 +147,14 @@ pub(crate) struct RunArgs {
     pub quiet: bool,
 }
 
+/// What a command line and its plan say of a run, so that machines that offer parts of one can tell whether they were told the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub words: String,
+    /// The plan, of which all that counts stands in these words.
+    pub plan: Option<PathBuf>,
+}
+
 impl RunArgs {
     /// What is measured instead of HTTP, and is not merely to be shown as text.
     pub(crate) fn other_than_http(&self) -> Option<Version> {
@@ -201,6 +213,7 @@ impl RunArgs {
             requests,
             setup: Vec::new(),
             journeys: Vec::new(),
+            said: None,
             targets: None,
             load,
             under_way: JourneyArgs::default(),

@@ -55,7 +55,8 @@ pub(super) fn lead(
     let run::Prepared { job, guards, .. } = prepared;
     guards.check()?;
     let part = Some(serde_json::to_value(part)?);
-    let leading = Leading { plan: job.plan(), part, guards, folder, experiment: None };
+    let (plan, to_one_address) = (job.plan(), false);
+    let leading = Leading { plan, part, to_one_address, guards, folder, experiment: None };
     let (document, _) = fleet.lead(leading, true, interruptions)?.merged(folder)?;
     Ok(document)
 }

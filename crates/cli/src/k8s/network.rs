@@ -7,18 +7,25 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+/// What is beside names and the bus in the coordinator's policy, for whoever reads it.
+const ASKED: &str = "The last rules are for --kill-url and --store. A policy knows no names: a host that is a name is any pod, and any \
+                     address at its port.";
+
 pub(super) fn policies(wanted: &Wanted) -> Vec<Object> {
     let mut all = Vec::new();
     if wanted.has_own_bus {
         all.push(("network-bus", of_bus(wanted)));
     }
     let mut of_agents = vec![names(), to_bus(wanted)];
-    of_agents.extend(to_target(&wanted.places));
+    of_agents.extend(to_places(&wanted.places));
     all.push(("network-agents", policy(wanted, Part::Agent, vec![], of_agents)));
-    all.push((
-        "network-coordinator",
-        policy(wanted, Part::Coordinator, vec![], vec![names(), to_bus(wanted)]),
-    ));
+    let mut of_coordinator = vec![names(), to_bus(wanted)];
+    of_coordinator.extend(to_places(&wanted.asked_by_coordinator));
+    let mut coordinator = policy(wanted, Part::Coordinator, vec![], of_coordinator);
+    if !wanted.asked_by_coordinator.is_empty() {
+        coordinator["metadata"]["annotations"] = json!({"kubernetes.io/description": ASKED});
+    }
+    all.push(("network-coordinator", coordinator));
     all.into_iter().map(|(what, value)| wanted.own(Object::new(what, value))).collect()
 }
 
@@ -65,7 +72,7 @@ fn to_bus(wanted: &Wanted) -> Value {
 
 /// Policies know addresses and no names. So an address is one, and a name is any pod, since a Service may be behind it whose pods
 /// listen elsewhere, and any other place at its port.
-fn to_target(places: &BTreeSet<(String, u16)>) -> Vec<Value> {
+fn to_places(places: &BTreeSet<(String, u16)>) -> Vec<Value> {
     let (addresses, names): (Vec<_>, Vec<_>) =
         places.iter().partition(|(host, _)| host.parse::<IpAddr>().is_ok());
     let mut all: Vec<Value> = addresses

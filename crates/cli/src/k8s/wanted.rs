@@ -8,6 +8,7 @@ use crate::args::agents::Agents;
 use crate::args::k8s::{ClusterArgs, RenderArgs};
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
+use crate::request::url::Url;
 use crate::{agents, environment, guard, output, plan, run};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -16,6 +17,7 @@ use std::ffi::OsString;
 use unblink_core::plan::SHARES_MAX;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
+use unblink_store::Location;
 
 /// Where containers find things.
 pub(super) const PLAN: &str = "/plan";
@@ -67,6 +69,8 @@ pub(super) struct Wanted {
     pub(super) max_rate: Option<Rate>,
     /// Hosts and ports that agents connect to.
     pub(super) places: BTreeSet<(String, u16)>,
+    /// Those that the coordinator connects to beside the bus.
+    pub(super) asked_by_coordinator: BTreeSet<(String, u16)>,
     /// From the start to the last answer that is waited for, and how long it is waited for.
     pub(super) length: Nanos,
     pub(super) drain: Nanos,
@@ -101,6 +105,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let (run, planned) = checked(count, &words, &onto_bus)?;
     let origins = planned.requests.origins.iter().chain(run.beside().map(|request| &request.url.origin));
     let places = run::destinations(&run, origins)?;
+    let asked_by_coordinator = asked_by_coordinator(&run)?;
     let (files, allow_target) = (files()?, allowed(cluster, &places)?);
     say_what_is_missing(cluster, &files);
     let within = |asked: Option<Nanos>, otherwise| asked.unwrap_or(otherwise).0;
@@ -132,7 +137,35 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         onto_bus,
         files,
         places,
+        asked_by_coordinator,
     })
+}
+
+/// What decides whether load goes on, and where the run is kept.
+fn asked_by_coordinator(run: &RunArgs) -> Result<BTreeSet<(String, u16)>> {
+    let store = match &run.keep.store.store {
+        Some(Location::Server(url)) => Some(("--store", url)),
+        Some(Location::File(_)) | None => None,
+    };
+    let kill_url = run.target.guards.kill_url.as_ref().map(|url| ("--kill-url", url));
+    let mut places = BTreeSet::new();
+    for (flag, url) in kill_url.into_iter().chain(store) {
+        let origin = Url::parse(url).with_context(|| format!("{flag}: no URL"))?.origin;
+        // A database is asked where it is.
+        let own = match flag {
+            "--store" => BTreeSet::from([(origin.host, origin.port)]),
+            _ => run::destinations(run, [&origin])?,
+        };
+        if own.iter().any(|(host, _)| host == plan::UNKNOWN_HOST) {
+            output::note(format_args!(
+                "note: {flag} is taken from the environment, so the policy of the coordinator does not let it through: add a rule \
+                 to its NetworkPolicy"
+            ));
+            continue;
+        }
+        places.extend(own);
+    }
+    Ok(places)
 }
 
 /// What can be refused before the plan is read. Gives the number of agents.

@@ -83,6 +83,7 @@ pub(super) fn lead(
     let leading = Leading {
         plan: job.plan(),
         part: Some(serde_json::to_value(part)?),
+        to_one_address: false,
         guards,
         folder,
         experiment: Some(gather),

@@ -16,6 +16,7 @@ mod loads;
 mod overlay;
 mod picture;
 mod requests;
+mod said;
 mod schema;
 mod search;
 mod setup;
@@ -26,6 +27,7 @@ mod stages;
 mod tests;
 mod tree;
 mod unknown;
+mod urls;
 mod user;
 mod value;
 mod values;
@@ -36,9 +38,9 @@ mod yaml;
 use crate::args::plan::{CheckArgs, Form, PlanCommand, ShowArgs};
 use crate::args::run::RunArgs;
 use crate::args::{Cli, Command, short};
-use crate::errors::{self, each, several, without_secrets};
-use crate::request::{Request, lets, line};
-use crate::{compare, exit, inputs, knee, output, run, sim, ycsb};
+use crate::errors::{each, several, without_secrets};
+use crate::request::lets;
+use crate::{compare, exit, inputs, knee, output, run, sim};
 use anyhow::{Result, anyhow, bail};
 pub(crate) use begin::init;
 use clap::{CommandFactory, FromArgMatches};
@@ -50,12 +52,11 @@ pub(crate) use source::nearest;
 pub(crate) use stages::{Stage, Stages, read as stages_of, shown as stages_in_lines};
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use unblink_artifact::plan_check::{PLAN_CHECK_SCHEMA, PlanCheck, PlanCheckDocument, PlanError};
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
 use unblink_report::format;
-use unblink_workload::Lets;
+use urls::with_requests;
 use user::User;
 pub(crate) use value::UNKNOWN_HOST;
 
@@ -102,7 +103,9 @@ fn read_by(
     parse: impl FnOnce(clap::Command, Vec<OsString>) -> Result<Cli>,
 ) -> Result<Cli> {
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        return with_requests(parse(short::command(), argv)?, None);
+        let mut cli = with_requests(parse(short::command(), argv.clone())?, None)?;
+        said::note(&mut cli, &argv, None);
+        return Ok(cli);
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
@@ -123,44 +126,12 @@ fn read_by(
     let is_stdin = |text: &file::Text| text.raw == "-";
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
-    let cli = overlay.requested(parse(overlay.below(short::command())?, argv)?);
-    let cli = with_requests(cli, Some(overlay.lets()))?;
+    let cli = overlay.requested(parse(overlay.below(short::command())?, argv.clone())?);
+    let mut cli = with_requests(cli, Some(overlay.lets()))?;
+    said::note(&mut cli, &argv, Some((&plan, overlay.heeded())));
     if !reads_stdin {
         let foreseen = planned(&cli).map_err(|error| overlay.pointed(error))?;
         refuse_unused(&plan, &foreseen)?;
-    }
-    Ok(cli)
-}
-
-/// The URLs of a command line as requests, where no plan says what is asked. They use the values of a plan, if there is one.
-fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
-    if let Command::Try(args) = &mut cli.command {
-        args.offer_something();
-    }
-    let (urls, lines, requests, target, load) = match &mut cli.command {
-        Command::Knee(args) if !args.journeys.is_empty() => return Ok(cli),
-        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, None),
-        other => match other.run_mut() {
-            // Its journeys are what is requested.
-            Some(args) if !args.journeys.is_empty() => return Ok(cli),
-            Some(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, Some(&args.load)),
-            None => return Ok(cli),
-        },
-    };
-    if lines.workload.is_given() {
-        if planned.is_some() {
-            bail!("--workload and a plan exclude each other: a workload says what is requested");
-        }
-        *requests = ycsb::asked(lines, urls, &target.request, load)?;
-    } else if requests.is_empty() {
-        let (lets, lines) = (&mut lines.lets, &lines.lines);
-        lets.named = planned.cloned().map_or_else(|| lets::table(&lets.lets), Ok)?;
-        *requests = match (lines.as_slice(), urls.as_slice()) {
-            ([], urls) => errors::all(urls.iter().map(|url| Request::new(None, url)))?,
-            (lines, [] | [_]) => line::requests(lines, urls.first().map(String::as_str))?,
-            _ => bail!("--request takes its paths from one URL, and there are {}: give one", urls.len()),
-        };
-        requests.iter_mut().for_each(|request| request.lets = lets.named.clone());
     }
     Ok(cli)
 }

@@ -166,6 +166,11 @@ impl<'a> Overlay<'a> {
         &self.lets
     }
 
+    /// What of the plan's fields is heeded.
+    pub(super) fn heeded(&self) -> &[Given] {
+        &self.heeded
+    }
+
     /// The fields that are heeded.
     #[cfg(test)]
     pub(super) fn names(&self) -> Vec<&'static str> {

@@ -57,10 +57,10 @@ impl ReplayArgs {
             self.refuse_alone()?;
             return Ok(None);
         };
+        inputs::note(file);
         if let Some(known) = self.known(seed) {
             return Ok(Some(known));
         }
-        inputs::note(file);
         let replay = Arc::new(replay(file, self, seed)?);
         *READ.lock().unwrap_or_else(PoisonError::into_inner) = Some((self.clone(), seed, replay.clone()));
         Ok(Some(replay))

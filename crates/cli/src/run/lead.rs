@@ -3,6 +3,7 @@
 use super::guards::Stopper;
 use crate::observe::Observer;
 use anyhow::Result;
+use unblink_artifact::document::ClockReading;
 use unblink_core::time::Instant;
 use unblink_engine::clock::WallTime;
 
@@ -16,6 +17,9 @@ pub(crate) trait Lead: Observer {
 
     /// The load is under way since `start`, and can be stopped.
     fn follow(&mut self, stopper: Stopper, start: Instant);
+
+    /// How the clocks compared when that was looked at last, if it was after the start.
+    fn clock(&self) -> Option<ClockReading>;
 }
 
 /// A start that somebody else has settled.

@@ -41,9 +41,10 @@ use crate::values_sent::SoFar;
 use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
 pub(crate) use by_default::by_default;
+pub(crate) use pool::AUTO_CONNECTIONS_MAX;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
-pub(crate) use share::{check as check_shared, check_shared_values};
+pub(crate) use share::{Lacking, check as check_shared, check_shared_values, lacking};
 use std::io::IsTerminal;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
@@ -238,7 +239,7 @@ pub(crate) fn execute_watched(
     let mut live = LiveLine::new(quiet, until);
     let mut observers: Vec<&mut dyn Observer> = vec![&mut watch, &mut keeping];
     observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
-    observers.extend(lead.map(|lead| lead as &mut dyn Observer));
+    observers.extend(lead.as_deref_mut().map(|lead| lead as &mut dyn Observer));
     observers.extend([
         &mut live as &mut dyn Observer,
         &mut abort,
@@ -297,6 +298,7 @@ pub(crate) fn execute_watched(
     let values_sent = so_far.map_or_else(Vec::new, |so_far| so_far.end(&summary.sent));
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
+    ending.clock_last = lead.and_then(|lead| lead.clock());
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
         ending.withheld = withheld(&plan, ending.ended_after);
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
@@ -366,6 +368,7 @@ fn ending(
         setup: Vec::new(),
         cross_check: None,
         agents: Vec::new(),
+        clock_last: None,
     }
     .with_followed(tally.totals())
 }

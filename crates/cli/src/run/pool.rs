@@ -11,7 +11,7 @@ use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target};
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
-pub(super) const AUTO_CONNECTIONS_MAX: u32 = 20_000;
+pub(crate) const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 
 /// The pool that was asked for, or what this machine allows for and what it lacks for more. `users`: of a closed load.
 pub(super) fn pool(

@@ -148,7 +148,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
     let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
     let cross_check = cross_check::prepare(args, job.plan().load_length(), &limits)?;
-    header.agents = of_share::agent(args, job.plan(), &header);
+    header.agents = of_share::agent(args, job.plan(), &header)?;
     let start_at = args.share.start_at;
     Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check, start_at })
 }
@@ -277,6 +277,7 @@ fn core_plan(
     threads: u32,
     rate_cap: Option<Rate>,
 ) -> Result<Plan> {
+    of_share::check_dealt(args, pool, load.users())?;
     let plan = load::plan(PlanSpec {
         load,
         warmup: args.load.warmup.planned(),

@@ -1,16 +1,20 @@
 //! A share of a run that several machines offer together.
 
 use super::lead::Begun;
-use crate::args::run::RunArgs;
+use crate::args::run::{RunArgs, Said};
 use crate::args::share::ShareOf;
 use crate::errors::{refuse, refused};
 use crate::signals::Interruptions;
-use crate::{clock, output};
-use anyhow::Result;
+use crate::{clock, inputs, output};
+use anyhow::{Context, Result};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::AgentPlan;
 use unblink_artifact::header::RunHeader;
+use unblink_cluster::record;
+use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, WorkerShares};
 use unblink_engine::clock::WallTime;
 use unblink_report::format;
@@ -25,6 +29,39 @@ pub(super) fn of_plan(args: &RunArgs, plan: Plan) -> Result<Plan> {
     check(args, "share")?;
     let plan = plan.with_shares(WorkerShares { first: first - 1, of });
     plan.map_err(|error| refused(&["share", "connections"], error.to_string()))
+}
+
+/// Refuses a load of which not every share has a connection and a user.
+pub(super) fn check_dealt(args: &RunArgs, pool: Pool, users: Option<u32>) -> Result<()> {
+    let Some(ShareOf { of, .. }) = args.share.share else { return Ok(()) };
+    match lacking(of, pool, users) {
+        Some(Lacking { flag, words, remedy, .. }) => refuse!(
+            ["share", flag],
+            "{words} can't be dealt to {of} shares: each needs one ({remedy}make fewer shares)"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// What there is less of than parts of a load, each of which needs one.
+pub(crate) struct Lacking {
+    pub flag: &'static str,
+    pub count: u32,
+    pub words: String,
+    /// What helps beside fewer parts.
+    pub remedy: &'static str,
+}
+
+/// What is too little for so many `parts`.
+pub(crate) fn lacking(parts: u32, pool: Pool, users: Option<u32>) -> Option<Lacking> {
+    let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = pool;
+    let lacking = |flag, count: u32, one, many, remedy| {
+        let words = format::plain(&format::plural(count.into(), one, many));
+        (count < parts).then_some(Lacking { flag, count, words, remedy })
+    };
+    users
+        .and_then(|users| lacking("closed", users, "user", "users", ""))
+        .or_else(|| lacking("connections", connections, "connection", "connections", "raise -c, or "))
 }
 
 /// Refuses beside `flag` what one machine of several can't do.
@@ -77,13 +114,13 @@ pub(super) fn run_seed(args: &RunArgs) -> Option<u64> {
     Some(unblink_core::random::mixed(unblink_core::random::mixed(args.load.seed) ^ start_at) | 1)
 }
 
-/// For the header: this machine, if it has not all of the load.
-pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<AgentPlan> {
-    let Some(ShareOf { first, last, of }) = args.share.share else { return Vec::new() };
+/// For the header: this machine, if it has not all of the load. All that the run reads has been read.
+pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Result<Vec<AgentPlan>> {
+    let Some(ShareOf { first, last, of }) = args.share.share else { return Ok(Vec::new()) };
     // Where a coordinator settles it, it is not known yet.
     let start_at = args.share.start_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, to) = (plan.measured_from(), plan.load_length());
-    vec![AgentPlan {
+    Ok(vec![AgentPlan {
         first,
         last,
         of,
@@ -93,9 +130,28 @@ pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Vec<Agen
         due: plan.scheduled(from, to).map(|scheduled| scheduled.measured),
         due_of_all: plan.scheduled_of_all(from, to).map(|scheduled| scheduled.measured),
         tolerate_lost: args.agents.tolerate_lost,
+        asked_sha256: asked_sha256(args)?,
         command: header.command.clone(),
         environment: header.environment.clone(),
-    }]
+    }])
+}
+
+/// Of what command line and plan say, and of what stands in the files that they name.
+fn asked_sha256(args: &RunArgs) -> Result<Option<String>> {
+    let Some(Said { words, plan }) = &args.said else { return Ok(None) };
+    let mut files = BTreeSet::new();
+    for path in inputs::all() {
+        // A pipe is read once.
+        if plan.as_ref() == Some(&path) || !path.is_file() {
+            continue;
+        }
+        let ends = record::ends(Path::new(""), &[&path.to_string_lossy()]);
+        let ends = ends.with_context(|| format!("can't read {path:?} again"))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        files.extend(ends.into_iter().map(|end| (name.clone(), end.sha256)));
+    }
+    let all = serde_json::json!([words, files]);
+    Ok(Some(record::sha256(all.to_string().as_bytes())))
 }
 
 /// For the header: when all begin, as who settled it told, and how its clock compares with this machine's.

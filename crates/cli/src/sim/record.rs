@@ -75,6 +75,7 @@ impl Simulation {
             setup: Vec::new(),
             cross_check: None,
             agents: Vec::new(),
+            clock_last: None,
             aborted,
             withheld,
         };

@@ -10,6 +10,10 @@ fn machine() -> Machine {
         version: "1".into(),
         host: "h".into(),
         shares: 1,
+        cores: 1,
+        descriptors: None,
+        connections: None,
+        ports: None,
         carries_per_s: None,
         after: None,
     }
@@ -73,4 +77,48 @@ fn only_what_answers_a_word_lengthens_the_lease() {
     let other = Event::Reply(Reply { run: "other".into(), answers: number + 1, order: Order::GoOn });
     agent.handle(NOW + SECOND, other, &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE);
+}
+
+/// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
+#[test]
+fn a_minute_later_clocks_are_compared_again() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, offer("me", NOW, "1"), &mut out);
+    agent.handle(NOW, Event::Prepared(Ok(())), &mut out);
+    // The coordinator's clock is so much ahead, and each way takes 10 us.
+    let compare = |agent: &mut Agent, from: Time, ahead: Time| {
+        let mut all = Vec::new();
+        agent.handle(from, Event::Tick, &mut all);
+        let mut done = 0;
+        while done < all.len() {
+            if let Action::Say(FromAgent::TimeAsk { asked_at, .. }) = all[done] {
+                let answer = Event::TimeAnswer { asked_at, at: asked_at + 10_000 + ahead };
+                agent.handle(asked_at + 20_000, answer, &mut all);
+            }
+            done += 1;
+        }
+        all
+    };
+    // It has asked once already.
+    compare(&mut agent, NOW + ASK_AGAIN, 500);
+    assert!(
+        matches!(agent.state, State::Armed(Reading { offset_ns: 500, error_ns: 10_000 })),
+        "{:?}",
+        agent.state
+    );
+    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order });
+    let start_at = NOW + 2 * SECOND;
+    agent.handle(NOW + SECOND, reply(agent.number, Order::Go { start_at: start_at + 500 }), &mut out);
+    let later = start_at + COMPARE_EVERY;
+    agent.handle(later - 1, Event::Tick, &mut out);
+    let compared = compare(&mut agent, later, 3_500);
+    let readings: Vec<_> = compared
+        .iter()
+        .filter_map(|action| match action {
+            Action::Compared { at, reading } => Some((*at >= later, reading.offset_ns, reading.error_ns)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(readings, [(true, 3_500, 10_000)]);
+    assert!(!out.iter().any(|action| matches!(action, Action::Compared { .. })), "not before the start");
 }

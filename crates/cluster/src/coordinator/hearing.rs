@@ -47,8 +47,13 @@ impl Coordinator {
             return;
         }
         (member.number, member.heard_at, member.stage) = (status.number, now, status.stage);
-        if let Stage::Running(progress) = member.stage {
-            member.progress = progress;
+        match member.stage {
+            Stage::Armed(reading) => member.compared(now, reading),
+            Stage::Running(progress) => {
+                member.progress = progress;
+                member.compared(now, progress.reading);
+            }
+            _ => {}
         }
         if member.is_lost {
             out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));

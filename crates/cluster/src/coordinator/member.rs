@@ -1,7 +1,10 @@
 //! What a coordinator knows of one agent.
 
 use super::Part;
-use crate::message::{AgentId, Machine, Progress, Stage, Time};
+use crate::message::{AgentId, Machine, Progress, Reading, Stage, Time};
+
+/// Comparisons of a clock that are kept: those of a week. Of later ones the last.
+const CLOCKS_MAX: usize = 10_080;
 
 #[derive(Debug)]
 pub(super) struct Member {
@@ -14,6 +17,9 @@ pub(super) struct Member {
     pub(super) stage: Stage,
     /// How far it had come when it last said so.
     pub(super) progress: Progress,
+    /// How its clock compared when it last said so, and all comparisons after the first one.
+    pub(super) clock: Option<Reading>,
+    pub(super) clocks: Vec<(Time, Reading)>,
     /// Nothing is heard of it any more.
     pub(super) is_lost: bool,
     /// It is heard, and does not come to its end.
@@ -33,6 +39,8 @@ impl Member {
             heard_at: now,
             stage,
             progress: Progress::default(),
+            clock: None,
+            clocks: Vec::new(),
             is_lost: false,
             is_overdue: false,
             was_lost: false,
@@ -58,6 +66,15 @@ impl Member {
         (u128::from(per_s) * u128::from(own)).div_ceil(u128::from(streams.max(1))) as u64
     }
 
+    /// Takes in how its clock compares, as it says now.
+    pub(super) fn compared(&mut self, now: Time, reading: Reading) {
+        // Whoever takes a run up does not know whether what is heard first is the first.
+        if self.clock.replace(reading).is_some_and(|before| before != reading) {
+            self.clocks.truncate(CLOCKS_MAX - 1);
+            self.clocks.push((now, reading));
+        }
+    }
+
     /// It is over, and all of its record has come.
     pub(super) fn is_complete(&self) -> bool {
         match &self.stage {
@@ -74,10 +91,11 @@ impl Member {
         };
         Part {
             agent,
-            host: self.machine.host.clone(),
+            machine: self.machine.clone(),
             first: self.first,
             last: self.first + self.machine.shares - 1,
             is_lost: self.is_lost || !self.is_complete(),
+            clocks: self.clocks.clone(),
             ended,
         }
     }

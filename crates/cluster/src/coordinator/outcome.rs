@@ -1,6 +1,6 @@
 //! What has come of a run of many machines.
 
-use crate::message::{AgentId, Ended};
+use crate::message::{AgentId, Ended, Machine, Reading, Time};
 
 /// What has come of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,8 @@ pub enum Outcome {
     NotBegun(NotBegun),
     /// It ran.
     Run {
+        /// When the load began, by the coordinator's clock.
+        start_at: Time,
         /// What each agent did, in the order of their shares.
         parts: Vec<Part>,
         /// Why all were stopped before the planned end, if they were.
@@ -39,14 +41,16 @@ impl NotBegun {
 pub struct Part {
     /// Which.
     pub agent: AgentId,
-    /// The name of its host.
-    pub host: String,
+    /// What it has.
+    pub machine: Machine,
     /// Its first share, from 1.
     pub first: u32,
     /// Its last share.
     pub last: u32,
     /// Nothing was heard of it at the end, or its record has not come as a whole.
     pub is_lost: bool,
+    /// How its clock compared with the coordinator's after the start: when that was heard, by the coordinator's.
+    pub clocks: Vec<(Time, Reading)>,
     /// How it ended, if it said so.
     pub ended: Option<Ended>,
 }

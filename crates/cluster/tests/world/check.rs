@@ -25,7 +25,7 @@ impl World {
                 assert!(!why.reasons.is_empty(), "seed {seed}");
                 Fate::NotBegun
             }
-            Outcome::Run { parts, stopped } => {
+            Outcome::Run { parts, stopped, .. } => {
                 assert_eq!(parts.len(), self.nodes.len(), "seed {seed}");
                 for part in parts {
                     let number: usize = part.agent[1..].parse().expect("a number");

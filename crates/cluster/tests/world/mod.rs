@@ -147,6 +147,10 @@ impl World {
             version: "1".into(),
             host: "h".into(),
             shares: shares as u32,
+            cores: 1,
+            descriptors: None,
+            connections: None,
+            ports: None,
             carries_per_s: None,
             after: None,
         };
@@ -197,6 +201,8 @@ impl World {
             run_seed: seed,
             shares_max: 1024,
             per_s_max: 0,
+            users: None,
+            connections: Default::default(),
             part: None,
             command: "c".into(),
             is_first: true,
@@ -416,7 +422,7 @@ impl World {
                     let at = at.max(own);
                     node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
                 }
-                agent::Action::Note(_) => {}
+                agent::Action::Note(_) | agent::Action::Compared { .. } => {}
                 agent::Action::Leave(_) => self.nodes[number].has_left = true,
             }
         }

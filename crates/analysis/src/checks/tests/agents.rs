@@ -115,7 +115,7 @@ fn clocks_that_can_not_be_told_apart() {
     assert_eq!(of(10).map(|found| found.severity), Some(Severity::Note));
     let worse = of(100).unwrap();
     assert_eq!(worse.severity, Severity::Degrades);
-    assert!(worse.message.starts_with("Machines may have begun 100"), "{}", worse.message);
+    assert!(worse.message.starts_with("Machines may have been 100"), "{}", worse.message);
 }
 
 #[test]
@@ -165,4 +165,18 @@ fn what_stopped_some_machines_did_not_stop_all() {
         assert!(!some.contains("by then") && some.contains("had fallen due in all"), "{some}");
         assert!(all.contains("had fallen due by then"), "{all}");
     }
+}
+
+/// Each share has a thread: whoever wants more of them says so by shares, and `-t` is refused there.
+#[test]
+fn more_threads_are_more_shares() {
+    let busy = |agents: Option<&'static Agents>| {
+        let world = World::with(|w| {
+            (w.evidence.busy_share, w.evidence.busy_share_max, w.evidence.agents) = (0.99, 1.0, agents);
+        });
+        world.finding(Code::GeneratorBusy).expect("it is busy").remedy
+    };
+    assert!(busy(None).contains("(-t)"));
+    let of_shares = busy(Some(Box::leak(Box::new(agents()))));
+    assert!(of_shares.contains("more shares or agents") && !of_shares.contains("-t"), "{of_shares}");
 }
