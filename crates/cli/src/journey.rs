@@ -41,6 +41,10 @@ pub(crate) struct PlannedJourney {
     #[arg(long)]
     pub own_connection: bool,
 
+    /// Each journey holds the connection that its first request took, until it ends: a transaction may last over its steps
+    #[arg(long)]
+    pub hold_connection: bool,
+
     /// Follow so many redirects of each request, one after the other, each as a request of its own
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
     pub redirects: Option<u8>,
@@ -151,6 +155,8 @@ pub(crate) struct Journey {
     pub cookies: Option<Vec<Origin>>,
     /// No other requests go over its connections.
     pub own_connection: bool,
+    /// None do so while it lasts.
+    pub hold_connection: bool,
     pub steps: Vec<Step>,
 }
 
@@ -231,6 +237,7 @@ pub(crate) fn specs(
     let spec = |journey: &Journey| JourneySpec {
         steps: journey.steps.iter().map(&mut step).collect(),
         own_connection: journey.own_connection,
+        hold_connection: journey.hold_connection,
     };
     Journeys { each: journeys.iter().map(spec).collect(), times, seed, under_way_max }
 }
@@ -270,6 +277,7 @@ pub(crate) fn describe<'a>(
         under_way_max: u32::from(under_way_max),
         cookies: journey.cookies.is_some(),
         own_connection: journey.own_connection,
+        hold_connection: journey.hold_connection,
         steps: journey.steps.iter().map(&mut step).collect(),
     };
     journeys.iter().map(&mut one).collect()

@@ -34,6 +34,7 @@ mod failures;
 mod fitted;
 mod grpc;
 mod guards;
+mod held_connections;
 mod history;
 mod hostile_http2;
 mod hostile_tls;

@@ -37,6 +37,7 @@ impl Worker {
         let mut dispatch = Dispatch::new(Policy {
             pool: Pool::Auto { max: 1000 },
             own: None,
+            held: None,
             origins: Origins::default(),
             room: Room::SINGLE,
             connection_age: None,
@@ -92,6 +93,7 @@ impl Worker {
             code: Code::of_status(200),
             first_byte: now,
             reusable: true,
+            leaves_open: false,
             then: Then::Done,
         };
         self.handle(now, Event::Answered(id, answer));

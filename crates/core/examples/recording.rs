@@ -37,6 +37,7 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
             first_byte: now,
             then: Then::Done,
             reusable: true,
+            leaves_open: false,
         });
         if record {
             recorder.due(&flight.arrival);

@@ -94,6 +94,7 @@ impl Rig {
             first_byte,
             then: Then::Done,
             reusable: true,
+            leaves_open: false,
         };
         self.at(us, Event::Answered(*flight, answer))
     }

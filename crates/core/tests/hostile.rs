@@ -1,5 +1,7 @@
 //! Seeded hostile worlds: every arrival ends once, none is early, order holds, the seed decides all.
 
+#[path = "hostile/held.rs"]
+mod held;
 #[path = "hostile/journeys.rs"]
 mod journeys;
 #[path = "hostile/own.rs"]

@@ -48,6 +48,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
             first_byte: first_byte.min(end),
             then: Then::Done,
             reusable: true,
+            leaves_open: false,
         };
         let flight = Flight {
             arrival,

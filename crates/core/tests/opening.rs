@@ -17,8 +17,14 @@ use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
-const ANSWER: Answer =
-    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
+const ANSWER: Answer = Answer {
+    failure: None,
+    code: Code::of_status(200),
+    first_byte: START,
+    then: Then::Done,
+    reusable: true,
+    leaves_open: false,
+};
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {
@@ -33,6 +39,7 @@ impl Worker {
         let policy = Policy {
             pool: Pool::Auto { max: 10_000 },
             own: None,
+            held: None,
             timeout: TIMEOUT,
             drain: TIMEOUT,
             room: Room::SINGLE,
@@ -157,6 +164,7 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
     let policy = Policy {
         pool: Pool::Fixed { n: 4 },
         own: None,
+        held: None,
         room: Room::SINGLE,
         connection_age: Some(AGE),
         share: Share::WHOLE,

@@ -71,8 +71,14 @@ impl Driven {
     fn answer(&mut self, now: Instant, seed: u64) {
         while let Some(place) = self.under_way.iter().position(|&(at, _)| at <= now) {
             let (_, flight) = self.under_way.swap_remove(place);
-            let answer =
-                Answer { failure: None, code: None, first_byte: now, then: Then::Done, reusable: true };
+            let answer = Answer {
+                failure: None,
+                code: None,
+                first_byte: now,
+                then: Then::Done,
+                reusable: true,
+                leaves_open: false,
+            };
             self.handle(now, Event::Answered(flight, answer), seed);
         }
     }

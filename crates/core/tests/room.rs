@@ -15,8 +15,14 @@ use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
-const ANSWER: Answer =
-    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
+const ANSWER: Answer = Answer {
+    failure: None,
+    code: Code::of_status(200),
+    first_byte: START,
+    then: Then::Done,
+    reusable: true,
+    leaves_open: false,
+};
 
 /// Users who all ask at once, over connections that are asked for so many places.
 struct Worker {
@@ -32,6 +38,7 @@ impl Worker {
         let policy = Policy {
             pool: Pool::Auto { max: 300 },
             own: None,
+            held: None,
             timeout: TIMEOUT,
             drain: TIMEOUT,
             room: Room { places, cancels: true },

@@ -68,6 +68,7 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
                     first_byte: now,
                     then: if not_yet { Then::NotYet } else { Then::Done },
                     reusable: true,
+                    leaves_open: false,
                 };
                 Event::Answered(flight, answer)
             }

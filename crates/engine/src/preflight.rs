@@ -5,11 +5,13 @@
 
 mod composed;
 mod error;
+mod held;
 mod overheard;
 
 pub use composed::composed;
 pub(crate) use composed::target_of;
 pub use error::PreflightError;
+pub(crate) use held::Held;
 
 use crate::clock::Clock;
 use crate::codes::CodeRules;
@@ -84,7 +86,7 @@ impl Tried {
 ///
 /// # Errors
 /// Why the run should not start. If no address takes a connection, the error of the first one.
-pub fn preflight<P: Words>(
+pub fn preflight<P: Words + 'static>(
     job: &Job<P>,
     number: usize,
     timeout: Duration,
@@ -94,13 +96,28 @@ pub fn preflight<P: Words>(
 
 /// Like [`preflight`], but also returns what was sent and answered. `None` if it would take a row that is meant for
 /// one arrival of the run.
-pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
+pub fn once<P: Words + 'static>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
     once_for(job, &not_of_the_run(number as u32), &Kept::default(), timeout)
 }
 
 /// Sends the request once, as `arrival` of the run would send it. Its intended time counts from a schedule that
 /// begins at 0. Values that its journey has taken from answers come from `kept`. `None` if no row is left for it.
-pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout: Duration) -> Option<Tried> {
+pub fn once_for<P: Words + 'static>(
+    job: &Job<P>,
+    arrival: &Arrival,
+    kept: &Kept,
+    timeout: Duration,
+) -> Option<Tried> {
+    once_on(job, arrival, (kept, None), timeout)
+}
+
+/// The same over the connection that is `held`, if one is; afterwards it is held again.
+pub(crate) fn once_on<P: Words + 'static>(
+    job: &Job<P>,
+    arrival: &Arrival,
+    (kept, held): (&Kept, Option<&Held>),
+    timeout: Duration,
+) -> Option<Tried> {
     let number = arrival.operation as usize;
     let once = Job::<Overheard<P>> {
         plan: job.plan.clone(),
@@ -119,16 +136,16 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {
             _ if job.script.is_some() => {
-                ask(&once, address, timeout, &mut Ready::first(job.script.as_deref()))
+                ask(&once, (address, held), timeout, &mut Ready::first(job.script.as_deref()))
             }
             (Some(values), Some(composer)) => {
                 composer.look_up(values, kept, arrival);
                 match Composing::begin(values, composer, &job.plan, arrival, (Instant(0), arrival.intended)) {
-                    Some(mut composing) => ask(&once, address, timeout, &mut composing),
+                    Some(mut composing) => ask(&once, (address, held), timeout, &mut composing),
                     None => return None,
                 }
             }
-            _ => ask(&once, address, timeout, &mut NothingToFill),
+            _ => ask(&once, (address, held), timeout, &mut NothingToFill),
         };
         match asked.result {
             Err(PreflightError::Connect { .. }) => refused = refused.or(Some(asked)),
@@ -148,23 +165,25 @@ pub fn not_of_the_run(operation: u32) -> Arrival {
     Arrival { index: NUMBER, key, ..Arrival::single(0, operation, Instant(0)) }
 }
 
-fn ask<P: Words>(
+fn ask<P: Words + 'static>(
     job: &Job<Overheard<P>>,
-    address: &Address,
+    (address, held): (&Address, Option<&Held>),
     timeout: Nanos,
     filler: &mut impl Filler,
 ) -> Tried {
-    let mut exchange = match Exchange::begin(job, address) {
+    let before = held.and_then(|held| held.take(job));
+    let is_held = before.is_some();
+    let mut exchange = match before.map_or_else(|| Exchange::begin(job, address), Ok) {
         Ok(exchange) => exchange,
         Err(source) => {
             let result = Err(PreflightError::Connect { address: address.to_string(), source });
             return Tried::nothing(result);
         }
     };
-    let began = exchange.pacer.watch().last();
+    let began = exchange.pacer.watch().now();
     let deadline = began + timeout;
     let mut then = Then::Done;
-    let result = match exchange.end_by(deadline, filler) {
+    let result = match exchange.end_by(deadline, is_held, filler) {
         End::Answered(answer) => {
             then = answer.then;
             match then {
@@ -186,7 +205,10 @@ fn ask<P: Words>(
     };
     let Heard { sent, head, body, reply, room, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
-    exchange.conn.close(CloseKind::Graceful);
+    match held.filter(|_| reply.is_some_and(|reply| reply.reusable)) {
+        Some(held) => held.keep(exchange),
+        None => exchange.conn.close(CloseKind::Graceful),
+    }
     Tried { sent, head, body, reply, took, room, then, result }
 }
 
@@ -225,9 +247,17 @@ impl<P: Protocol> Exchange<'_, P> {
     }
 
     /// Sends the request as soon as the connection is usable, and reads its answer.
-    fn end_by(&mut self, deadline: Instant, filler: &mut impl Filler) -> End {
-        let (mut is_quiet, mut is_usable, mut is_sent, mut room) = (true, false, false, 1);
+    fn end_by(&mut self, deadline: Instant, mut is_usable: bool, filler: &mut impl Filler) -> End {
+        let (mut is_quiet, mut is_sent, mut room) = (true, false, 1);
         loop {
+            if is_usable && !is_sent && room > 0 {
+                is_sent = true;
+                let left = deadline.since(self.pacer.watch().last());
+                self.conn.submit(self.job, &mut self.common, FLIGHT, 0, &mut Until { filler, left });
+                if self.conn.write_on(self.job).is_err() {
+                    return End::Lost;
+                }
+            }
             // A server that sends bytes in small drips never lets the connection stay quiet for long.
             let is_in_time = match is_quiet {
                 true => self.wait(deadline),
@@ -251,14 +281,6 @@ impl<P: Protocol> Exchange<'_, P> {
                 Reading::Unusable(_) | Reading::Ended(_) => return End::Lost,
                 // What the server has sent unasked is read next.
                 Reading::Usable(_) => is_usable = true,
-            }
-            if is_usable && !is_sent && room > 0 {
-                is_sent = true;
-                let left = deadline.since(self.pacer.watch().last());
-                self.conn.submit(self.job, &mut self.common, FLIGHT, 0, &mut Until { filler, left });
-                if self.conn.write_on(self.job).is_err() {
-                    return End::Lost;
-                }
             }
         }
     }

@@ -38,7 +38,7 @@ pub struct Refreshed {
     pub last_error: Option<String>,
 }
 
-impl<P: Words> Setup<P> {
+impl<P: Words + 'static> Setup<P> {
     /// Sends request `number` once and keeps the values that its answer brings.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A journey that is walked once, step by step. Values taken from an answer fill in the steps after it.
 
 use crate::job::Job;
-use crate::preflight::{AskedOnce, Tried, composed, once_for, target_of, why_missed};
+use crate::preflight::{AskedOnce, Held, Tried, composed, once_on, target_of, why_missed};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use unblink_core::arrival::Arrival;
@@ -20,17 +20,20 @@ pub struct Walk {
     kept: Kept,
     /// Values that should have been taken but could not be.
     lacking: Vec<u32>,
+    /// Of a journey that holds its connection.
+    held: Held,
 }
 
 impl Walk {
     /// A journey of `job` that has taken no values yet.
     pub fn new<P: Protocol>(job: &Job<P>) -> Walk {
-        Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new() }
+        Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new(), held: Held::default() }
     }
 
     /// A journey of `job` that has `value` for every value that would be taken.
     pub fn filled<P: Protocol>(job: &Job<P>, value: &[u8]) -> Walk {
-        Walk { kept: Kept::filled(job.expects.captured_count(), value), lacking: Vec::new() }
+        let kept = Kept::filled(job.expects.captured_count(), value);
+        Walk { kept, lacking: Vec::new(), held: Held::default() }
     }
 
     /// The number of a value that the request for `operation` needs and that could not be taken.
@@ -44,16 +47,20 @@ impl Walk {
         composed(job, &Arrival { slot: PLACE, ..*arrival }, &self.kept)
     }
 
-    /// Sends the request of `arrival` like [`once_for`], and keeps the values that its answer brings, even if the
+    /// Sends the request of `arrival` like [`once_for`](crate::preflight::once_for), over the connection that its journey holds if it
+    /// holds one, and keeps the values that its answer brings, even if the
     /// answer is judged a failure. `None` if no row is left for it.
-    pub fn step<P: Words>(
+    pub fn step<P: Words + 'static>(
         &mut self,
         job: &Job<P>,
         arrival: &Arrival,
         timeout: Duration,
     ) -> Option<AskedOnce> {
         let arrival = Arrival { slot: PLACE, ..*arrival };
-        let mut tried = once_for(job, &arrival, &self.kept, timeout)?;
+        let holds = job.plan.journeys().zip(arrival.journey());
+        let holds = holds.is_some_and(|(paths, journey)| paths.holds_connection(journey));
+        let held = holds.then_some(&self.held);
+        let mut tried = once_on(job, &arrival, (&self.kept, held), timeout)?;
         let expect = job.expects.of(arrival.operation);
         let target = expect.redirects.as_ref().and_then(|redirects| redirects.target.as_ref());
         let target = target.map(|target| target_of(job, &arrival, &self.kept, target));

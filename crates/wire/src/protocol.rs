@@ -69,6 +69,9 @@ pub trait Sink {
     fn message(&mut self, _tag: Tag) {}
     /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
     fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
+    /// The answer that is whole next leaves something open on its connection, such as a transaction: whoever is not to go on
+    /// with it must not use the connection. Only where the request was made for that.
+    fn left_open(&mut self, _tag: Tag) {}
     /// An answer is whole.
     fn done(&mut self, tag: Tag, reply: Reply);
     /// There will be no answer, and the connection goes on. Of one that is `unprocessed` the target says that it has not

@@ -67,6 +67,7 @@ pub(super) fn case(seed: u64) -> Case {
     plan.retry = apart(seed, STREAM + 4, |dice| retry(dice, plan.timeout));
     apart(seed, STREAM + 5, |dice| journeys(dice, &mut plan));
     own_connections(seed, &mut plan);
+    held_connections(seed, &mut plan);
     sockets(seed, &mut plan);
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
@@ -192,6 +193,37 @@ fn own_connections(seed: u64, plan: &mut PlanSpec) {
     }
 }
 
+/// Half of those whose journeys have none of their own have some that hold a connection of all, at one origin. Connections that
+/// take several requests are not held.
+fn held_connections(seed: u64, plan: &mut PlanSpec) {
+    let mut dice = Dice(Random::new(seed, STREAM + 8));
+    let journeys = &mut plan.mix.journeys.each;
+    let is_any_own = journeys.iter().any(|journey| journey.own_connection);
+    if journeys.is_empty() || is_any_own || room(seed) != Room::SINGLE || dice.one_in(2) {
+        return;
+    }
+    let mut of_operation: Vec<u8> =
+        (0..plan.idempotent.len() as u32).map(|operation| plan.origins.of(operation) as u8).collect();
+    let mut operation = plan.mix.weights.as_ref().map_or(0, |weights| weights.len() - journeys.len());
+    let first = dice.below(journeys.len() as u64) as usize;
+    for (place, journey) in journeys.iter_mut().enumerate() {
+        journey.hold_connection = place == first || dice.one_in(2);
+        let origin = of_operation[operation];
+        for step in &mut journey.steps {
+            if journey.hold_connection {
+                of_operation[operation] = origin;
+                step.redirects.max = 0;
+            }
+            operation += 1;
+        }
+    }
+    plan.origins = Origins::new(&of_operation).unwrap_or_default();
+    if dice.one_in(2) {
+        let n = plan.threads + dice.count(5) - 1;
+        plan.pool = if dice.one_in(2) { Pool::Fixed { n } } else { Pool::Auto { max: n } };
+    }
+}
+
 /// A third of the worlds with journeys have some over WebSockets of their own, at an origin of their own. Connections that take
 /// several requests are none of these.
 fn sockets(seed: u64, plan: &mut PlanSpec) {
@@ -206,7 +238,7 @@ fn sockets(seed: u64, plan: &mut PlanSpec) {
     let mut uses = vec![SocketUse::None; of_operation.len()];
     let mut operation = plan.mix.weights.as_ref().map_or(0, |weights| weights.len() - journeys.len());
     for journey in journeys {
-        let is_over_one = !journey.own_connection && !dice.one_in(3);
+        let is_over_one = !journey.own_connection && !journey.hold_connection && !dice.one_in(3);
         for (place, step) in journey.steps.iter_mut().enumerate() {
             if is_over_one {
                 let opens = place == 0 || dice.one_in(5);

@@ -24,6 +24,13 @@ enum Whose {
 pub(super) struct Owned {
     /// By operation: it is of a journey with connections of its own.
     is_own: Vec<bool>,
+    /// By operation: it is of a journey that holds a connection of all.
+    is_held: Vec<bool>,
+    /// By connection: the start of what was sent on it last.
+    last: HashMap<ConnId, u64>,
+    /// By start of a journey that holds one: its connection.
+    holds: HashMap<u64, ConnId>,
+    held: u64,
     origins: Origins,
     /// Connections to each origin at the most.
     max: usize,
@@ -40,12 +47,19 @@ pub(super) struct Owned {
 impl Owned {
     pub(super) fn new(plan: &Plan, paths: &Paths, worker: u32) -> Owned {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(worker);
-        let is_own = |operation: usize| {
+        let of_journey = |operation: usize, is_so: fn(&Paths, usize) -> bool| {
             let journey = (paths.entry_of(operation as u32) as usize).checked_sub(paths.plain());
-            journey.is_some_and(|journey| paths.has_own_connection(journey))
+            journey.is_some_and(|journey| is_so(paths, journey))
         };
+        let operations = 0..plan.spec().idempotent.len();
+        let is_own = operations.clone().map(|one| of_journey(one, Paths::has_own_connection));
+        let is_held = operations.map(|one| of_journey(one, Paths::holds_connection));
         Owned {
-            is_own: (0..plan.spec().idempotent.len()).map(is_own).collect(),
+            is_own: is_own.collect(),
+            is_held: is_held.collect(),
+            last: HashMap::new(),
+            holds: HashMap::new(),
+            held: 0,
             origins: plan.spec().origins.clone(),
             max: max as usize,
             opening: HashSet::new(),
@@ -76,10 +90,25 @@ impl Owned {
                 *self.total.entry(conn.origin).or_default() -= usize::from(was_there);
             }
             Sight::Action(Action::Send { conn, operation, arrival, .. }) => {
-                self.sent(conn, operation, unit(arrival))?;
+                let start = unit(arrival);
+                self.hold_on(conn, operation, (start, start != arrival))?;
+                self.sent(conn, operation, start)?;
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// From the first request to the last, a journey that holds its connection sends on that alone, and nobody else does.
+    fn hold_on(&mut self, conn: ConnId, operation: u32, (unit, follows): (u64, bool)) -> Result<(), String> {
+        let last = self.last.insert(conn, unit);
+        if !self.is_held.get(operation as usize).is_some_and(|held| *held) {
+            return Ok(());
+        }
+        let before = self.holds.insert(unit, conn);
+        self.held += u64::from(!follows);
+        hold!(!follows || before == Some(conn), "{unit} goes on at {conn:?}, and holds {before:?}");
+        hold!(!follows || last == Some(unit), "{unit} holds {conn:?}, and {last:?} was sent on it");
         Ok(())
     }
 
@@ -114,6 +143,8 @@ impl Owned {
         let (own, again) = (counted.own, counted.own_again);
         hold!(own == self.taken, "{own} were taken for journeys, it was {}", self.taken);
         hold!(again == self.again, "{again} in place of another, it was {}", self.again);
+        let held = counted.held;
+        hold!(held == self.held, "{held} were held, it was {}", self.held);
         let closed = counted.closed_with_journey;
         hold!(closed <= own, "{closed} were closed with their journey, and {own} taken");
         Ok(())

@@ -66,6 +66,7 @@ fn simpler(case: &Case) -> Vec<Case> {
         c.plan.mix = Default::default();
     });
     with(&|c| c.plan.mix.journeys.each.iter_mut().for_each(|journey| journey.own_connection = false));
+    with(&|c| c.plan.mix.journeys.each.iter_mut().for_each(|journey| journey.hold_connection = false));
     with(&|c| c.plan.origins = c.plan.origins.clone().with_sockets(&[]));
     simpler_retries(&mut with);
     with(&|c| c.stop = None);

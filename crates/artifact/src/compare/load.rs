@@ -58,7 +58,8 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
 /// Its journeys with all their steps.
 fn journeys(run: &RunDocument) -> Told {
     let said = |journey: &Journey| {
-        let JourneyPlan { name, share, under_way_max: _, cookies, own_connection, steps } = journey.plan();
+        let JourneyPlan { name, share, under_way_max: _, cookies, own_connection, hold_connection, steps } =
+            journey.plan();
         let steps: Vec<String> = steps
             .iter()
             .map(|StepPlan { operation, think, repeat_min, repeat_max, chance, exit, until, redirects, captures }| {
@@ -70,7 +71,11 @@ fn journeys(run: &RunDocument) -> Told {
                 )
             })
             .collect();
-        format!("{name} {share:?}, cookies {cookies}, own connection {own_connection}: {}", steps.join(", "))
+        let held = if hold_connection { ", holding its connection" } else { "" };
+        format!(
+            "{name} {share:?}, cookies {cookies}, own connection {own_connection}{held}: {}",
+            steps.join(", ")
+        )
     };
     let all: Vec<String> = run.journeys.iter().map(said).collect();
     Told::exact(if all.is_empty() { "none".into() } else { all.join("; ") })

@@ -90,6 +90,13 @@ pub struct Connections {
     /// How often the target said that a connection takes no requests at once (`SETTINGS_MAX_CONCURRENT_STREAMS` of 0).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub allowed_none: u64,
+    /// How often a journey took a connection from all and held it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: u64,
+    /// Of those that were held, those closed because their journey ended and had left something open there, such as a transaction,
+    /// which the target undoes then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_open: u64,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
     /// How requests spread over the connections; absent in a simulated run, and where none was usable.

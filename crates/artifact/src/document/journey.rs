@@ -21,6 +21,9 @@ pub struct JourneyPlan {
     /// Each journey has a connection of its own to each origin, over which no other requests go.
     #[serde(default, skip_serializing_if = "is_false")]
     pub own_connection: bool,
+    /// Each journey holds the connection that its first request took, over which no other requests go until it ends.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hold_connection: bool,
     /// Its steps, in order.
     pub steps: Vec<StepPlan>,
 }
@@ -96,6 +99,9 @@ pub struct Journey {
     /// Each journey has a connection of its own to each origin, over which no other requests go.
     #[serde(default, skip_serializing_if = "is_false")]
     pub own_connection: bool,
+    /// Each journey holds the connection that its first request took, over which no other requests go until it ends.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hold_connection: bool,
     /// Where those of the measured part ended. A journey is of the measured part by its own intended time, whenever its
     /// requests are.
     pub account: JourneyAccount,
@@ -174,6 +180,7 @@ impl Journey {
             under_way_max: self.under_way_max,
             cookies: self.cookies,
             own_connection: self.own_connection,
+            hold_connection: self.hold_connection,
             steps: self.steps.iter().map(|step| step.plan.clone()).collect(),
         }
     }

@@ -52,6 +52,7 @@ impl Tally {
             under_way_max: plan.under_way_max,
             cookies: plan.cookies,
             own_connection: plan.own_connection,
+            hold_connection: plan.hold_connection,
             account: JourneyAccount {
                 scheduled,
                 completed: of.ok,

@@ -109,6 +109,8 @@ fn connections(
         followed: counts.followed,
         full: counts.full,
         allowed_none: counts.allowed_none,
+        held: counts.held,
+        closed_open: counts.closed_open,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

@@ -161,8 +161,8 @@ impl RunArgs {
         if !self.target.as_text && journey::requests(&self.journeys).any(|one| one.parts.socket.is_some()) {
             return Some(Version::Steps);
         }
-        let mut origins =
-            self.requests.iter().map(|request| &request.url.origin).filter(|_| !self.target.as_text);
+        let all = self.requests.iter().chain(journey::requests(&self.journeys));
+        let mut origins = all.map(|request| &request.url.origin).filter(|_| !self.target.as_text);
         origins.find_map(|origin| match origin.speaks {
             Speaks::Http => None,
             Speaks::WebSocket => Some(Version::WebSocket),

@@ -1,5 +1,7 @@
 //! The journeys of a plan: its `[[journeys]]`, each with its `[[journeys.steps]]`.
 
+mod held;
+
 use super::file::{PlanFile, Table, values_of};
 use super::lists::{JOURNEYS, STEPS};
 use super::requests::{self, Address, One};
@@ -47,6 +49,10 @@ pub(super) fn of(plan: &PlanFile, user: &User, paths: Paths<'_>, beside: &[Reque
                 format!("another journey is called {:?}, too: give each a name of its own", journey.name);
             return Err(wrong(plan, &plan.journeys[place], message));
         }
+    }
+    if let Some(why) = held::refusal_beside(plan, user, &journeys) {
+        let at = journeys.iter().position(|journey| journey.hold_connection).unwrap_or_default();
+        return Err(wrong(plan, &plan.journeys[at], why));
     }
     let requests = beside.iter().map(|request| request.share);
     let shares: Vec<Option<Share>> = requests.chain(journeys.iter().map(|journey| journey.share)).collect();
@@ -129,12 +135,18 @@ fn one(
             format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
     }
-    let PlannedJourney { name, share, weight, think, cookies, own_connection, redirects } =
+    let PlannedJourney { name, share, weight, think, cookies, own_connection, hold_connection, redirects } =
         value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
-    let mut so_far =
-        SoFar { known: 0, origins: Vec::new(), has_cookies: cookies, socket: None, may_have_left: false };
+    let mut so_far = SoFar {
+        known: 0,
+        origins: Vec::new(),
+        has_cookies: cookies,
+        socket: None,
+        may_have_left: false,
+        holds: hold_connection,
+    };
     let of_step = |(i, inner)| {
         let place = Place { number: i, is_last: i + 1 == table.inner.len() };
         let mut step =
@@ -158,7 +170,13 @@ fn one(
                        anyway: leave own-connection out";
         return Err(wrong(plan, table, message));
     }
-    Ok(Journey { name, share, cookies: cookies.then_some(so_far.origins), own_connection, steps })
+    if hold_connection {
+        if let Some(why) = held::refusal(&steps, own_connection) {
+            return Err(wrong(plan, table, why));
+        }
+    }
+    let cookies = cookies.then_some(so_far.origins);
+    Ok(Journey { name, share, cookies, own_connection, hold_connection, steps })
 }
 
 /// Where a step stands in its journey.
@@ -179,6 +197,8 @@ struct SoFar {
     socket: Option<Opened>,
     /// Some have left behind a step before, as drawn.
     may_have_left: bool,
+    /// The journey holds its connection.
+    holds: bool,
 }
 
 impl SoFar {
@@ -347,7 +367,8 @@ fn step(
     }))?;
     let name = planned.name.take().unwrap_or_else(|| format!("step {}", place.number + 1));
     let name = format!("{journey}: {name}");
-    let mut taking = Taking { known: so_far.known, captures, until, redirects: None };
+    let mut taking =
+        Taking { known: so_far.known, captures, until, redirects: None, holds_connection: so_far.holds };
     if let Some(kind) = over_ws {
         taking.until = sockets::conditions(plan, table, &planned.awaits)?;
         let around = (so_far.socket.as_ref(), paths.target, paths.lets);

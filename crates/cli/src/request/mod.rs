@@ -109,6 +109,8 @@ pub(crate) struct Taking {
     pub until: Vec<Condition>,
     /// Where its answers may send it on.
     pub redirects: Option<Redirects>,
+    /// Its journey holds its connection.
+    pub holds_connection: bool,
 }
 
 impl Parts {

@@ -68,6 +68,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     let is_filled = filled.composition.is_some();
     let transaction = match parts.series {
         Some(series) => of_series(text, series, is_filled),
+        None if parts.taking.holds_connection => Transaction::step(text, is_filled),
         None => Transaction::new(text, is_filled),
     };
     let transaction =

@@ -12,6 +12,7 @@ pub(crate) mod events;
 mod failures;
 mod grpc;
 pub(crate) mod guards;
+mod held;
 mod job;
 pub(crate) mod lead;
 pub(crate) mod objectives;

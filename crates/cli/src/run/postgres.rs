@@ -2,19 +2,18 @@
 
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
+use crate::journey;
 use crate::request::version::HttpArg;
 use anyhow::Result;
 use unblink_workload::answer::Condition;
 
 /// Flags that are for HTTP, and what PostgreSQL can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    if args.beside().any(|request| request.url.origin.is_postgres()) {
-        refuse!(
-            ["url"],
-            "a step of a journey or of [[setup]] can't be a statement of PostgreSQL: only [[requests]] can"
-        );
+    if args.setup.iter().any(|one| one.request.url.origin.is_postgres()) {
+        refuse!(["url"], "[[setup]] can't ask PostgreSQL: only [[requests]] and steps of journeys can");
     }
-    let is_postgres = args.requests.iter().any(|request| request.url.origin.is_postgres());
+    let all = || args.requests.iter().chain(journey::requests(&args.journeys));
+    let is_postgres = all().any(|request| request.url.origin.is_postgres());
     if !is_postgres || args.target.as_text {
         return Ok(());
     }
@@ -31,7 +30,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         );
     }
     let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
-    let mut conditions = args.requests.iter().flat_map(|request| request.parts.expect.iter());
+    let mut conditions = all().flat_map(|request| request.parts.expect.iter());
     if args.target.request.stream.is_some() || conditions.any(is_of_events) {
         refuse!(["stream"], "--stream is for answers of HTTP, and this run goes to PostgreSQL: leave it out");
     }

@@ -1,6 +1,7 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
 use super::guards::{self, Guards};
+use super::held;
 use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
 use super::pool::{AUTO_CONNECTIONS_MAX, pool};
@@ -160,6 +161,7 @@ fn check_spoken(args: &RunArgs) -> Result<()> {
     cql::check(args)?;
     redis::check(args)?;
     postgres::check(args)?;
+    held::check(args)?;
     codes::check(args)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
+use crate::journey;
 use crate::request::redis::check_depth;
 use crate::request::version::HttpArg;
 use anyhow::Result;
@@ -20,7 +21,8 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         refuse!(["resp"], "--resp is for Redis: write redis:// or rediss://");
     }
     let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
-    let is_postgres = args.requests.iter().any(|request| request.url.origin.is_postgres());
+    let mut all = args.requests.iter().chain(journey::requests(&args.journeys));
+    let is_postgres = all.any(|request| request.url.origin.is_postgres());
     let is_ordered = is_redis || is_ws || is_postgres;
     if !is_ordered && args.target.web_socket.depth.is_some() {
         refuse!(

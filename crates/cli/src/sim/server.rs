@@ -256,6 +256,12 @@ pub(super) fn room(args: &SimArgs) -> Result<Room> {
     if args.streams.is_some() && !is_two {
         refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
     }
+    if is_two && args.journeys.iter().any(|journey| journey.hold_connection) {
+        refuse!(
+            ["http"],
+            "hold-connection is for connections that take one request at a time: leave --http 2 out, or hold-connection"
+        );
+    }
     let places = args.streams.unwrap_or(http2::STREAMS);
     Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }

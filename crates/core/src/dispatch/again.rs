@@ -205,6 +205,9 @@ impl<L: Load> Dispatch<L> {
         now: Instant,
         rec: &mut Recorder,
     ) -> bool {
+        if self.holds(&flight.arrival) {
+            return false;
+        }
         let Some(retrying) = &mut self.retrying else { return false };
         let deadline = flight.arrival.intended + self.policy.timeout;
         let Some(at) = retrying.grant(flight, (cause, code), deadline, now, rec) else { return false };

@@ -57,6 +57,8 @@ pub(super) struct Connection {
     /// How many of these were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
+    /// Its last answer left something open.
+    pub(super) leaves_open: bool,
     /// In a lane of WebSockets: the place of the journey that it belongs to.
     pub(super) owner: Option<NonZeroU16>,
 }
@@ -165,7 +167,7 @@ impl Connections {
             unaccepted_since: None,
             blocked_until: None,
             fullness: Fullness::default(),
-            own: OwnConnections::new(policy.own),
+            own: OwnConnections::new(policy),
             spread: Spread::default(),
         }
     }
@@ -232,6 +234,7 @@ impl Connections {
             flights: List::EMPTY,
             abandoned: 0,
             carried: Carried::default(),
+            leaves_open: false,
             owner,
         });
         self.conns.push_back(&mut self.opening, slot);

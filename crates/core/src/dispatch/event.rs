@@ -172,6 +172,9 @@ pub struct Policy {
     pub pool: Pool,
     /// The journeys that have connections of their own, if there are any. A fixed pool is then opened as needed.
     pub own: Option<OwnJourneys>,
+    /// The journeys that hold a connection of all, if there are any. They are not there beside those of `own`, a connection
+    /// takes one request at a time, and none of their requests is tried again.
+    pub held: Option<OwnJourneys>,
     /// Where each operation goes.
     pub origins: Origins,
     /// How much one connection takes at once.

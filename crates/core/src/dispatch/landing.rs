@@ -187,7 +187,7 @@ impl<L: Load> Dispatch<L> {
             }
         }
         let on = self.free(slot, now);
-        on.reused = true;
+        (on.reused, on.leaves_open) = (true, answer.leaves_open);
         if on.is_retired || !answer.reusable {
             self.lanes[origin].connections.retire(conn, now);
             self.close_if_over(origin, conn, now, out, rec);
@@ -322,6 +322,8 @@ impl<L: Load> Dispatch<L> {
         now: Instant,
         rec: &mut Recorder,
     ) {
+        // What went before it on a connection that is held is gone with that.
+        let again = again && !(flight.arrival.follows() && self.holds(&flight.arrival));
         if again && !flight.resent && !self.is_late(&flight.arrival, now) {
             let origin = self.policy.origins.of(flight.arrival.operation);
             let lane = &mut self.lanes[origin];

@@ -37,6 +37,8 @@ pub(super) struct Lane {
     /// The requests of journeys with connections of their own, if there are such journeys.
     pub(super) own: Option<Box<OwnLine>>,
     pub(super) oversleep: Oversleep,
+    /// Of requests that follow in journeys that hold a connection.
+    pub(super) oversleep_held: Oversleep,
     /// Whether the worker was to wake at once when the next arrival fell due.
     pub(super) woke_for_due: bool,
     /// Since when something could have been sent or opened but was left for the next turn.
@@ -59,6 +61,7 @@ impl Lane {
                 .map(|own| Box::new(OwnLine::new(own.under_way_max))),
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             oversleep: Oversleep::default(),
+            oversleep_held: Oversleep::default(),
             woke_for_due: true,
             behind_since: None,
             sockets: policy.origins.is_of_sockets(origin).then(Box::default),

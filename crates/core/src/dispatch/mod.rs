@@ -20,6 +20,7 @@ mod connections;
 mod event;
 mod expiry;
 mod fullness;
+mod held;
 mod landing;
 mod lane;
 mod notice;
@@ -92,7 +93,7 @@ pub struct Dispatch<L> {
     answers: usize,
     /// Sends that the current call has asked for.
     sends: usize,
-    /// Journeys may have connections that are closed when they end.
+    /// Journeys may have connections that are closed or given back when they end.
     closes_left: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
@@ -111,12 +112,13 @@ impl<L: Load> Dispatch<L> {
             retrying: Retrying::new(&policy).map(Box::new),
             is_plain: policy.retry.is_none()
                 && policy.own.is_none()
+                && policy.held.is_none()
                 && policy.connection_age.is_none()
                 && !policy.origins.has_sockets(),
             quiet_until: Instant(0),
             answers: 0,
             sends: 0,
-            closes_left: policy.own.is_some() || policy.origins.has_sockets(),
+            closes_left: policy.own.is_some() || policy.held.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -166,7 +168,7 @@ impl<L: Load> Dispatch<L> {
         };
         for (origin, lane) in self.lanes.iter().enumerate() {
             let in_flight = lane.in_flight().iter().map(|list| u64::from(list.len)).sum();
-            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) + self.waiting_own(origin) };
+            let levels = LaneLevels { in_flight, backlog: self.waiting_in_all(origin) };
             gauges.in_flight += levels.in_flight;
             gauges.backlog += levels.backlog;
             gauges.lanes[origin] = levels;
@@ -260,7 +262,7 @@ impl<L: Load> Dispatch<L> {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
-            while let Some(flight) = self.take_any_own(origin) {
+            while let Some(flight) = self.take_any_own(origin).or_else(|| self.take_held(origin)) {
                 let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
@@ -316,6 +318,7 @@ impl<L: Load> Dispatch<L> {
         for _ in 0..self.lanes.len() {
             let before = self.sends;
             if self.policy.own.is_some() && !self.pump_own(origin, now, out, rec)
+                || self.policy.held.is_some() && !self.pump_held(origin, now, out, rec)
                 || !self.pump_lane(origin, now, out, rec)
             {
                 // A lane that has sent nothing goes first. Otherwise, others that fill each turn could shut it out.
@@ -345,11 +348,15 @@ impl<L: Load> Dispatch<L> {
         });
     }
 
+    fn waiting_in_all(&self, origin: usize) -> u64 {
+        self.waiting(origin) + self.waiting_own(origin) + self.waiting_held(origin)
+    }
+
     /// Nothing is under way, and nothing waits.
     #[inline(never)]
     fn is_over(&self) -> bool {
         let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
-        let nobody_waits = |origin| self.waiting(origin) == 0 && self.waiting_own(origin) == 0;
+        let nobody_waits = |origin| self.waiting_in_all(origin) == 0;
         !self.awaits_answers() && (0..self.lanes.len()).all(nobody_waits) && !is_ahead()
     }
 

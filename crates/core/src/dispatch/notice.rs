@@ -24,7 +24,7 @@ impl<L: Load> Dispatch<L> {
         let mut is_any_late = false;
         load.advance(until, |arrival| {
             let lane = &mut lanes[policy.origins.of(arrival.operation)];
-            is_any_late |= lane.falls_due(&arrival, policy.own, now);
+            is_any_late |= lane.falls_due(&arrival, policy.own.or(policy.held), now);
             rec.due(&arrival);
         });
         if is_any_late {
@@ -35,18 +35,22 @@ impl<L: Load> Dispatch<L> {
 
 impl Lane {
     #[inline(always)] // for each arrival
-    fn falls_due(&mut self, arrival: &Arrival, own: Option<OwnJourneys>, now: Instant) -> bool {
-        match (&mut self.own, own) {
+    fn falls_due(&mut self, arrival: &Arrival, bound: Option<OwnJourneys>, now: Instant) -> bool {
+        match (&mut self.own, bound) {
             (Some(line), Some(own)) if own.has(arrival) => match arrival.starts_journey() {
                 true => line.oversleep_starts.falls_due(arrival, now),
                 false => line.oversleep_following.falls_due(arrival, now),
             },
+            (None, Some(held)) if arrival.follows() && held.has(arrival) => {
+                self.oversleep_held.falls_due(arrival, now)
+            }
             _ => self.oversleep.falls_due(arrival, now),
         }
     }
 
     fn note_overslept(&mut self) {
         self.oversleep.note(self.woke_for_due);
+        self.oversleep_held.note(true);
         if let Some(own) = &mut self.own {
             own.oversleep_starts.note(true);
             own.oversleep_following.note(true);

@@ -71,12 +71,13 @@ impl<L: Load> Dispatch<L> {
         own.resend.len() as u64 + again + due + self.waiting_for_own(origin)
     }
 
-    /// Closes the connections of journeys that have ended, as many as one call may.
+    /// Closes the connections of journeys that have ended, or gives them back; as many as one call may.
     pub(super) fn close_left(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         for _ in 0..LEFT_PER_CALL_MAX {
             let Some(journey) = self.load.as_mut().and_then(|load| load.take_left(now)) else { return };
             for origin in 0..self.lanes.len() {
                 self.close_socket(origin, journey, now, out);
+                self.give_back_held(origin, journey, now, out, rec);
                 if self.lanes[origin].own.is_none() {
                     continue;
                 }

@@ -26,7 +26,8 @@ impl<L: Load> Dispatch<L> {
             if lane.connections.blocked_until.is_some_and(|until| until <= now) {
                 lane.connections.blocked_until = None;
             }
-            if retrying.is_some() || lane.sockets.is_some() || !lane.resend.is_empty() {
+            let are_others = retrying.is_some() || policy.held.is_some() || lane.sockets.is_some();
+            if are_others || !lane.resend.is_empty() {
                 return self.pump_others(origin, now, out, rec);
             }
             let Some(load) = load else { return true };
@@ -64,7 +65,9 @@ impl<L: Load> Dispatch<L> {
                 self.give_up_waiting(&flight, now, rec);
                 continue;
             }
+            let arrival = flight.arrival;
             out.push(self.lanes[origin].bind(&mut self.flights, flight, origin, conn));
+            self.hold(&arrival, origin, conn, now, rec);
             self.sends += 1;
         }
         true

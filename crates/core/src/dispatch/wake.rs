@@ -21,6 +21,10 @@ impl<L: Load> Dispatch<L> {
                 self.more_to_do |= self.look_at_own(origin, now);
             }
         }
+        if self.policy.held.is_some() {
+            // What follows on a connection that is held can be sent whatever the limit is.
+            self.lanes.iter_mut().for_each(|lane| lane.woke_for_due = true);
+        }
         // Some are left over, or have ended only while this turn sent.
         self.more_to_do |= self.closes_left && self.has_left();
         rec.look_at_absences(now);

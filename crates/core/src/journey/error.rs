@@ -31,6 +31,11 @@ pub enum JourneyError {
     /// There is nothing to leave out.
     #[error("the last step of a journey has an exit: the journey ends there anyhow; leave it out")]
     ExitAtTheEnd,
+    /// A connection of one kind would be taken from the other.
+    #[error(
+        "some journeys have own-connection and others hold-connection, which a run has only one of: give all of them the same"
+    )]
+    OwnAndHeld,
     /// It repeats as often as it must.
     #[error("a step has until and repeat: it asks until it has its answer; leave repeat out")]
     RepeatOfUntil,

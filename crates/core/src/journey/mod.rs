@@ -8,17 +8,18 @@ mod foreseen;
 mod inserts;
 mod legs;
 mod own;
+mod starts;
 mod think;
 
 pub use error::JourneyError;
 pub use legs::Leg;
 pub use own::OwnJourneys;
+pub(crate) use starts::Starts;
 pub use think::{Think, Times};
 
-use crate::arrival::{Arrival, Key};
+use crate::arrival::Key;
 use crate::random::{below, mixed};
 use crate::time::Nanos;
-use std::num::NonZeroU8;
 use std::sync::Arc;
 
 /// Journeys of a run at the most.
@@ -65,6 +66,9 @@ pub struct JourneySpec {
     pub steps: Vec<StepSpec>,
     /// Each of them opens a connection to each origin that it asks, over which nobody else's requests go.
     pub own_connection: bool,
+    /// Each of them holds the connection that its first request takes until it ends; meanwhile nobody else's requests go
+    /// over it. Nothing is sent elsewhere when it is lost. All of its requests go to one origin.
+    pub hold_connection: bool,
 }
 
 /// One step of a journey.
@@ -155,6 +159,7 @@ struct Path {
     first: u32,
     steps: Vec<StepSpec>,
     own_connection: bool,
+    hold_connection: bool,
 }
 
 impl Paths {
@@ -179,6 +184,11 @@ impl Paths {
             return Err(JourneyError::NoneUnderWay);
         }
         each.iter().try_for_each(check)?;
+        if each.iter().any(|journey| journey.own_connection)
+            && each.iter().any(|journey| journey.hold_connection)
+        {
+            return Err(JourneyError::OwnAndHeld);
+        }
         let thinks = each.iter().flat_map(|journey| journey.steps.iter().map(|step| step.think));
         let is_unknown =
             |think: Think| matches!(think, Think::OneOf(number) if usize::from(number) >= times.len());
@@ -193,8 +203,8 @@ impl Paths {
         };
         let redirected = (0..).zip(steps()).flat_map(of_step).collect();
         let path = |first: &mut u32, journey: &JourneySpec| {
-            let JourneySpec { steps, own_connection } = journey.clone();
-            let path = Path { first: *first, steps, own_connection };
+            let JourneySpec { steps, own_connection, hold_connection } = journey.clone();
+            let path = Path { first: *first, steps, own_connection, hold_connection };
             *first += journey.steps.len() as u32;
             Some(path)
         };
@@ -284,8 +294,26 @@ impl Paths {
 
     /// Those with connections of their own, if there are any.
     pub fn own(&self) -> Option<OwnJourneys> {
-        let bits =
-            self.each.iter().enumerate().map(|(number, path)| u64::from(path.own_connection) << number);
+        self.those(|path| path.own_connection)
+    }
+
+    /// The journey holds its connection.
+    pub fn holds_connection(&self, journey: usize) -> bool {
+        self.each[journey].hold_connection
+    }
+
+    /// Those that hold their connection, if there are any.
+    pub fn held(&self) -> Option<OwnJourneys> {
+        self.those(|path| path.hold_connection)
+    }
+
+    /// Those of either kind; a run has one of them. What follows in them waits in lines of its own.
+    pub(crate) fn bound(&self) -> Option<OwnJourneys> {
+        self.own().or_else(|| self.held())
+    }
+
+    fn those(&self, is_one: impl Fn(&Path) -> bool) -> Option<OwnJourneys> {
+        let bits = self.each.iter().enumerate().map(|(number, path)| u64::from(is_one(path)) << number);
         let which = bits.fold(0, |which, bit| which | bit);
         (which != 0).then_some(OwnJourneys { which, under_way_max: self.under_way_max })
     }
@@ -298,7 +326,7 @@ impl Paths {
     /// What an entry of the mix begins with.
     pub(crate) fn starts(&self) -> Starts {
         let firsts = self.each.iter().map(|path| path.first).collect();
-        Starts { plain: self.plain, firsts, own: self.own() }
+        Starts::new(self.plain, firsts, self.own())
     }
 
     /// The step with the number `step` of a journey; none behind the last.
@@ -391,52 +419,6 @@ fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
         }
     }
     Ok(())
-}
-
-/// With which operation an entry of the mix begins, and as which journey.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Starts {
-    plain: u32,
-    firsts: Arc<[u32]>,
-    own: Option<OwnJourneys>,
-}
-
-impl Default for Starts {
-    /// Every entry is a request that stands alone.
-    fn default() -> Starts {
-        Starts { plain: u32::MAX, firsts: Arc::new([]), own: None }
-    }
-}
-
-impl Starts {
-    #[inline]
-    pub(crate) fn of(&self, entry: u32) -> (u32, Option<NonZeroU8>) {
-        if entry < self.plain {
-            return (entry, None);
-        }
-        let journey = entry - self.plain;
-        (self.firsts[journey as usize], NonZeroU8::new(journey as u8 + 1))
-    }
-
-    /// Lines in which what starts waits, for each origin: requests that stand alone, journeys, and journeys with connections of
-    /// their own.
-    pub(crate) fn lines(&self) -> usize {
-        match (self.firsts.is_empty(), self.own) {
-            (true, _) => 1,
-            (_, None) => 2,
-            (_, Some(_)) => 3,
-        }
-    }
-
-    /// In which of them an arrival waits.
-    #[inline]
-    pub(crate) fn line(&self, arrival: &Arrival) -> usize {
-        match arrival.journey {
-            None => 0,
-            Some(_) if self.own.is_some_and(|own| own.has(arrival)) => 2,
-            Some(_) => 1,
-        }
-    }
 }
 
 #[cfg(test)]

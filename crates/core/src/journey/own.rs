@@ -1,8 +1,8 @@
-//! Journeys with connections of their own.
+//! Journeys with connections of their own, or that hold one of all.
 
 use crate::arrival::Arrival;
 
-/// Which journeys have connections of their own.
+/// Which journeys have connections of their own, or hold one of all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OwnJourneys {
     /// A bit for each of them, by number.

@@ -32,7 +32,7 @@ pub struct Travelling {
     thinking: BinaryHeap<Reverse<(Instant, NonZeroU16)>>,
     /// Requests that follow others and are due, by line and in order of time.
     ready: Vec<VecDeque<Arrival>>,
-    /// Slots of journeys that have ended and may have connections of their own. Each is taken until these are closed.
+    /// Slots of journeys that have ended and may have connections. Each is taken until these are closed or given back.
     left: Vec<NonZeroU16>,
     /// The run is over: whatever waits may be taken, to be put down as unsent.
     is_over: bool,
@@ -41,15 +41,15 @@ pub struct Travelling {
 impl Travelling {
     /// A worker's share: `open` draws what starts, and `paths` says what follows.
     pub fn new(open: Open, paths: Arc<Paths>, origins: Origins) -> Travelling {
-        let (max, own) = (paths.under_way_max(), paths.own().is_some());
-        let lines = if own { 2 } else { 1 };
+        let (max, is_bound) = (paths.under_way_max(), paths.bound().is_some());
+        let lines = if is_bound { 2 } else { 1 };
         Travelling {
             open,
             slots: Slots::new(max),
             inserting: Inserting::new(max),
             thinking: BinaryHeap::with_capacity(max),
             ready: (0..lines * origins.count()).map(|_| VecDeque::with_capacity(max)).collect(),
-            left: Vec::with_capacity(if own || origins.has_sockets() { max } else { 0 }),
+            left: Vec::with_capacity(if is_bound || origins.has_sockets() { max } else { 0 }),
             paths,
             origins,
             is_over: false,
@@ -74,14 +74,16 @@ impl Travelling {
 
     /// The line of a request that follows another.
     fn following(&self, arrival: &Arrival) -> usize {
-        let own = self.paths.own().is_some_and(|own| own.has(arrival));
-        self.origins.of(arrival.operation) + if own { self.origins.count() } else { 0 }
+        let is_bound = self.paths.bound().is_some_and(|bound| bound.has(arrival));
+        self.origins.of(arrival.operation) + if is_bound { self.origins.count() } else { 0 }
     }
 
     /// A journey has ended. Its slot is free at once, or as soon as its connections are closed.
     fn leave(&mut self, number: NonZeroU16, journey: usize, now: Instant) {
         self.inserting.remove(number);
-        if self.paths.has_own_connection(journey) || self.origins.has_sockets() {
+        let paths = &self.paths;
+        if paths.has_own_connection(journey) || paths.holds_connection(journey) || self.origins.has_sockets()
+        {
             self.left.push(number);
         } else {
             self.slots.release(number, now);

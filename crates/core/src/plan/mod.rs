@@ -340,6 +340,7 @@ impl Plan {
         Policy {
             pool: self.pool_of(shard),
             own: self.journeys().and_then(Paths::own),
+            held: self.journeys().and_then(Paths::held),
             origins: self.spec.origins.clone(),
             room: Room::SINGLE,
             connection_age: None,

@@ -17,6 +17,8 @@ pub struct Answer {
     pub then: Then,
     /// The connection may carry another request.
     pub reusable: bool,
+    /// It leaves something open on its connection, such as a transaction, that only its own journey may go on with.
+    pub leaves_open: bool,
 }
 
 /// What follows an answer that is as it must be.

@@ -120,6 +120,10 @@ counted! {
         full,
         /// How often the target said that a connection takes no requests at once.
         allowed_none,
+        /// Connections that a journey took from all and held.
+        held,
+        /// Those of `held` that were closed because their journey ended and had left something open, such as a transaction.
+        closed_open,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::ConnId;
+use unblink_core::journey::Paths;
 use unblink_core::origins::SocketUse;
 use unblink_core::plan::Plan;
 
@@ -20,6 +21,14 @@ pub(crate) struct Owned {
     now: HashMap<u64, ConnId>,
     /// Those that have carried somebody else's requests.
     common: HashSet<ConnId>,
+    /// Operations of journeys that hold a connection of all.
+    held: HashSet<u32>,
+    /// By connection: the unit that was sent on it last.
+    last: HashMap<ConnId, u64>,
+    /// By unit of such a journey: its connection.
+    holds: HashMap<u64, ConnId>,
+    /// How many steps went over a connection that one before had taken.
+    pub(crate) held_on: u64,
     /// How many were taken.
     pub(crate) taken: u64,
     /// How many steps went over a WebSocket that one before had opened.
@@ -28,24 +37,41 @@ pub(crate) struct Owned {
 
 impl Owned {
     pub(super) fn of(plan: &Plan) -> Owned {
-        let own = |operation: &u32| {
-            let entry = |paths: &unblink_core::journey::Paths| {
-                let journey = (paths.entry_of(*operation) as usize).checked_sub(paths.plain());
-                journey.is_some_and(|journey| paths.has_own_connection(journey))
+        let of_journey = |operation: u32, is_so: fn(&Paths, usize) -> bool| {
+            let entry = |paths: &Paths| {
+                let journey = (paths.entry_of(operation) as usize).checked_sub(paths.plain());
+                journey.is_some_and(|journey| is_so(paths, journey))
             };
             plan.journeys().is_some_and(entry)
         };
+        let own = |operation: &u32| of_journey(*operation, Paths::has_own_connection);
+        let held = |operation: &u32| of_journey(*operation, Paths::holds_connection);
         let all = 0..plan.spec().idempotent.len() as u32;
         let origins = &plan.spec().origins;
         let sockets = all.clone().map(|operation| (operation, origins.socket_use(operation)));
         let sockets: HashMap<u32, SocketUse> = sockets.filter(|(_, of)| *of != SocketUse::None).collect();
         let is_own = |operation: &u32| sockets.contains_key(operation) || own(operation);
-        Owned { operations: all.filter(is_own).collect(), sockets, ..Owned::default() }
+        let (operations, held) = (all.clone().filter(is_own).collect(), all.filter(held).collect());
+        Owned { operations, held, sockets, ..Owned::default() }
     }
 
-    /// Some journeys have connections of their own.
+    /// Some journeys have connections of their own, or hold some of all.
     pub(super) fn are_any(&self) -> bool {
-        !self.operations.is_empty()
+        !self.operations.is_empty() || !self.held.is_empty()
+    }
+
+    /// From the first request to the last, a journey that holds its connection sends on that alone, and nobody else does.
+    fn hold(&mut self, conn: ConnId, operation: u32, (unit, follows): (u64, bool)) {
+        let last = self.last.insert(conn, unit);
+        if !self.held.contains(&operation) {
+            return;
+        }
+        let before = self.holds.insert(unit, conn);
+        if follows {
+            assert_eq!(before, Some(conn), "unit {unit} goes on elsewhere");
+            assert_eq!(last, Some(unit), "unit {unit} does not hold {conn:?} alone");
+            self.held_on += 1;
+        }
     }
 
     pub(super) fn sent(
@@ -56,6 +82,7 @@ impl Owned {
         is_open: impl Fn(&ConnId) -> bool,
     ) {
         let unit = arrival & UNIT;
+        self.hold(conn, operation, (unit, arrival > UNIT));
         if !self.operations.contains(&operation) {
             assert!(!self.by.contains_key(&conn), "{conn:?} is a journey's own, and carries another request");
             self.common.insert(conn);

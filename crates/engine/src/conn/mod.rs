@@ -232,7 +232,7 @@ impl<P: Protocol> Conn<P> {
             let now = watch.now();
             let Common { hearing, of_protocol, .. } = common;
             let is_last = self.transport.peer_closed;
-            let mut ear = Ear { hearing, now, is_last, is_ready: false, may_ask_to_wait: false };
+            let mut ear = Ear::new(hearing, now, is_last);
             self.protocol.settle(of_protocol, &mut ear);
             if !common.hearing.news.is_empty() {
                 // Its worker acts upon the news first.
@@ -322,7 +322,7 @@ impl<P: Protocol> Conn<P> {
     ) -> Reading {
         self.bytes_read += bytes.len() as u64;
         let is_last = self.transport.peer_closed;
-        let mut ear = Ear { hearing, now, is_last, is_ready: false, may_ask_to_wait: false };
+        let mut ear = Ear::new(hearing, now, is_last);
         let fed = self.protocol.feed(shared, bytes, &mut ear);
         let is_ready = ear.is_ready;
         match fed {
@@ -380,8 +380,7 @@ impl<P: Protocol> Conn<P> {
             return self.ended(self.closing(FailureKind::CLOSED_EARLY));
         }
         let answered = self.protocol.is_answering();
-        let mut ear =
-            Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false, may_ask_to_wait: false };
+        let mut ear = Ear::new(&mut common.hearing, now, true);
         match self.protocol.eof(clean, &mut ear) {
             Ok(()) => Reading::Quiet,
             Err(violation) => {

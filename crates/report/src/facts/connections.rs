@@ -19,6 +19,8 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("closed by age", c.closed_by_age),
         ("opened for one journey each", c.own),
         ("closed with their journey", c.closed_with_journey),
+        ("held by a journey", c.held),
+        ("closed with an open transaction", c.closed_open),
         ("names not resolved again", c.resolving_failed),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("messages that answer nothing", c.unsolicited),

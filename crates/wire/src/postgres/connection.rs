@@ -64,6 +64,8 @@ struct Asked {
 struct Awaited {
     tag: Tag,
     must_find: bool,
+    /// It may leave its transaction open.
+    may_stay_open: bool,
     /// Where what follows it lies, if something does.
     next: Option<u8>,
     /// Of the answer to the transaction before, if there was one.
@@ -134,10 +136,15 @@ impl Asked {
                 }
                 return Ok(codes::name(code) == "invalid_statement_name");
             }
-            // A transaction that is still open would change what the next request means.
             b'Z' => match kept {
                 [b'I'] => self.done(true, to_write, sink),
-                [b'T' | b'E'] => self.done(false, to_write, sink),
+                [b'T' | b'E'] => {
+                    // It would change what the next request means, unless that goes on with it.
+                    let stays = self.transactions.front().filter(|awaited| awaited.may_stay_open);
+                    stays.into_iter().for_each(|awaited| sink.left_open(awaited.tag));
+                    let may_stay_open = stays.is_some();
+                    self.done(may_stay_open, to_write, sink);
+                }
                 _ => return Err(Fault::BadMessage.into()),
             },
             _ => {}
@@ -148,7 +155,7 @@ impl Asked {
     fn done(&mut self, reusable: bool, (outgoing, spare): (&mut Outgoing, &mut Spare), sink: &mut impl Sink) {
         let Answer { has_rows, failed, bytes, .. } = std::mem::take(&mut self.answer);
         let awaited = self.transactions.pop_front().expect("an answer is asked for");
-        let Awaited { tag, must_find, next, bytes_before } = awaited;
+        let Awaited { tag, must_find, next, bytes_before, .. } = awaited;
         let found = match (has_rows, must_find) {
             (true, _) => codes::DONE,
             (false, true) => codes::NOT_FOUND,
@@ -162,7 +169,8 @@ impl Asked {
             if goes_on {
                 outgoing.out(spare).extend_from_slice(kept);
                 let (must_find, bytes_before) = (*must_find, Some(bytes));
-                self.transactions.push_back(Awaited { tag, must_find, next: None, bytes_before });
+                let further = Awaited { tag, must_find, may_stay_open: false, next: None, bytes_before };
+                self.transactions.push_back(further);
                 self.further += 1;
                 sink.followed(tag);
             }
@@ -259,8 +267,9 @@ impl Protocol for Postgres {
             .next
             .as_ref()
             .map(|next| self.asked.keep(next.must_find, |out| next.write(is_prepared, filler, out)));
-        let must_find = transaction.must_find;
-        self.asked.transactions.push_back(Awaited { tag, must_find, next, bytes_before: None });
+        let (must_find, may_stay_open) = (transaction.must_find, transaction.may_stay_open);
+        let awaited = Awaited { tag, must_find, may_stay_open, next, bytes_before: None };
+        self.asked.transactions.push_back(awaited);
     }
 
     /// Its place is taken until the answer has come: answers have no names.

@@ -59,6 +59,8 @@ pub struct Transaction {
     pub(super) next: Option<Arc<Transaction>>,
     /// No row at all is a failure.
     pub(super) must_find: bool,
+    /// It is a step of a journey that holds its connection, and so may leave a transaction open.
+    pub(super) may_stay_open: bool,
 }
 
 impl Transaction {
@@ -68,11 +70,25 @@ impl Transaction {
     /// # Errors
     /// It can't be sent.
     pub fn new(text: &str, is_filled: bool) -> Result<Transaction, BadSql> {
+        Transaction::of(text, is_filled, false)
+    }
+
+    /// The same as a step of a journey that holds its connection: it may begin a transaction and leave it open for the next step,
+    /// or end one.
+    ///
+    /// # Errors
+    /// It can't be sent.
+    pub fn step(text: &str, is_filled: bool) -> Result<Transaction, BadSql> {
+        Transaction::of(text, is_filled, true)
+    }
+
+    fn of(text: &str, is_filled: bool, may_stay_open: bool) -> Result<Transaction, BadSql> {
         let tokens = tokens(text).map_err(|open| BadSql::Unclosed(open.0))?;
         let (mut statements, mut is_reading) = (Vec::new(), true);
         for tokens in tokens.split(|token| *token == Token::Semicolon) {
             let Some(word) = first_word(tokens) else { continue };
-            if let Some(why) = refused(&word) {
+            let controls = may_stay_open && controls_transactions(&word);
+            if let Some(why) = refused(&word).filter(|_| !controls) {
                 return Err(BadSql::Refused { word, why });
             }
             is_reading &= matches!(&*word, "SELECT" | "SHOW" | "TABLE" | "VALUES");
@@ -88,6 +104,7 @@ impl Transaction {
             choice: None,
             next: None,
             must_find: false,
+            may_stay_open,
         };
         if transaction.statements.iter().all(|statement| statement.parameters.is_empty()) {
             let mut ready = Vec::new();
@@ -237,10 +254,15 @@ fn first_word(tokens: &[Token<'_>]) -> Option<String> {
     None
 }
 
+fn controls_transactions(word: &str) -> bool {
+    matches!(word, "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE")
+}
+
 fn refused(word: &str) -> Option<&'static str> {
     Some(match word {
-        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE" => {
-            "the statements of a request are one transaction anyway: leave it out"
+        word if controls_transactions(word) => {
+            "the statements of a request are one transaction anyway: leave it out. A transaction over several steps takes a journey \
+             with hold-connection = true"
         }
         "PREPARE" | "EXECUTE" | "DEALLOCATE" | "DISCARD" => {
             "statements are prepared by themselves: write what it stands for"
@@ -331,6 +353,20 @@ mod tests {
         }
         let reads = |text: &str| Transaction::new(text, true).unwrap().is_reading();
         assert!(reads("SELECT 1; (select 2); VALUES (1)"));
+        for text in [
+            "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            "start transaction",
+            "SAVEPOINT a",
+            "ROLLBACK TO a",
+            "COMMIT",
+        ] {
+            assert!(
+                Transaction::new(text, true).unwrap_err().to_string().contains("hold-connection = true"),
+                "{text}"
+            );
+            assert!(Transaction::step(text, true).is_ok_and(|one| !one.is_reading()), "{text}");
+        }
+        assert!(Transaction::step("PREPARE TRANSACTION 'a'", true).is_err());
         assert!(!reads("SELECT 1; DELETE FROM t") && !reads("WITH x AS (DELETE FROM t) SELECT 1"));
     }
 

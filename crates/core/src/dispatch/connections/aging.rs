@@ -34,11 +34,13 @@ impl Connections {
         (slot != NONE).then(|| (slot, self.conns[slot].aged_from))
     }
 
-    /// The connection has grown too old.
+    /// The connection has grown too old. One that a journey holds is used on until that ends.
     pub(in crate::dispatch) fn age(&mut self, slot: u32, now: Instant) {
         self.conns.unlink(&mut self.by_age, slot);
         self.conns[slot].aged_from = Instant(u64::MAX);
         self.conns[slot].is_aged = !self.conns[slot].is_retired;
-        self.retire(slot, now);
+        if !self.is_held(slot) {
+            self.retire(slot, now);
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Connections that belong to one journey.
 
 use super::{Connection, Connections};
+use crate::dispatch::Policy;
 use crate::dispatch::arena::{Arena, List, NONE};
 use crate::dispatch::fullness::{Fullness, Seen};
-use crate::journey::OwnJourneys;
 use crate::time::Instant;
 use std::num::NonZeroU16;
 
@@ -14,7 +14,7 @@ pub(in crate::dispatch) enum Whose {
     Everybody,
     /// Those of the journey that takes it first.
     Nobody,
-    /// Those of the journey in this slot, until it ends.
+    /// Those of the journey in this slot, until it ends. If journeys hold connections of all, everybody's before and after.
     Journey(NonZeroU16),
 }
 
@@ -33,16 +33,20 @@ pub(in crate::dispatch) struct OwnConnections {
     /// When journeys could not get a connection.
     pub(in crate::dispatch) fullness: Fullness,
     is_full: bool,
+    /// Connections of journeys are those of all, which they hold.
+    are_held: bool,
 }
 
 impl OwnConnections {
-    pub(super) fn new(own: Option<OwnJourneys>) -> OwnConnections {
+    pub(super) fn new(policy: &Policy) -> OwnConnections {
+        let bound = policy.own.or(policy.held);
         OwnConnections {
-            by_journey: vec![NONE; own.map_or(0, |own| usize::from(own.under_way_max))],
+            by_journey: vec![NONE; bound.map_or(0, |bound| usize::from(bound.under_way_max))],
             unclaimed: List::EMPTY,
             opening: 0,
             fullness: Fullness::default(),
             is_full: false,
+            are_held: policy.held.is_some(),
         }
     }
 
@@ -122,6 +126,48 @@ impl Connections {
             self.conns.push_back(&mut self.own.unclaimed, slot);
             slot
         })
+    }
+
+    /// The connection, which takes one request at a time and has taken the journey's first, carries nobody else's until the
+    /// journey gives it back.
+    pub(in crate::dispatch) fn hold(&mut self, slot: u32, journey: NonZeroU16, now: Instant) {
+        self.change(slot, now, |conn| conn.room = 0);
+        self.conns[slot].whose = Whose::Journey(journey);
+        *self.own.place(journey) = slot;
+    }
+
+    /// A journey holds the connection.
+    pub(in crate::dispatch) fn is_held(&self, slot: u32) -> bool {
+        self.own.are_held && matches!(self.conns[slot].whose, Whose::Journey(_))
+    }
+
+    /// The connection that the journey in a slot holds.
+    pub(in crate::dispatch) fn held_by(&mut self, journey: NonZeroU16) -> Option<u32> {
+        let slot = *self.own.place(journey);
+        (slot < LOST).then_some(slot)
+    }
+
+    /// The journey has ended: the next one in its slot holds nothing.
+    pub(in crate::dispatch) fn forget_held(&mut self, journey: NonZeroU16) {
+        *self.own.place(journey) = NONE;
+    }
+
+    /// The connection is everybody's again.
+    pub(in crate::dispatch) fn give_back(&mut self, slot: u32, now: Instant) {
+        self.change(slot, now, |conn| {
+            conn.whose = Whose::Everybody;
+            conn.room = if conn.is_retired { 0 } else { conn.room_when_open };
+        });
+        if self.conns[slot].is_aged && !self.conns[slot].is_retired {
+            self.retire(slot, now);
+        }
+    }
+
+    /// A connection ends that a journey held. Of a fixed pool another is opened in its place.
+    pub(in crate::dispatch) fn end_held(&mut self, slot: u32, now: Instant) {
+        let is_replaced = !self.grows && !self.conns[slot].is_aged;
+        self.end(slot, now);
+        self.owed += u32::from(is_replaced);
     }
 
     /// Since when the journey could have sent on it.

@@ -1,0 +1,231 @@
+//! Journeys that hold a connection of the pool: transactions of a real PostgreSQL over several steps, and requests of HTTP.
+
+use crate::stores::Postgres;
+use crate::support::hostile::{Act, Hostile, Seen, ok};
+use crate::support::{Place, Said};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Each moves 1 from an account of the first half to one of the second, and thinks between the statements.
+const TRANSFER: &str = r#"
+[load]
+rate = 100
+duration = "1s"
+seed = 3
+[connections]
+connections = 4
+[let]
+from = "uniform(1, 50)"
+to = "uniform(51, 100)"
+[[journeys]]
+name = "transfer"
+hold-connection = true
+think = "20ms"
+[[journeys.steps]]
+name = "begin"
+url = "/postgres"
+sql = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
+[[journeys.steps]]
+name = "take"
+url = "/postgres"
+sql = ["UPDATE account SET balance = balance - 1 WHERE id = {{from}}"]
+[[journeys.steps]]
+name = "give"
+url = "/postgres"
+sql = ["UPDATE account SET balance = balance + 1 WHERE id = {{to}}"]
+[[journeys.steps]]
+name = "commit"
+url = "/postgres"
+sql = ["COMMIT"]
+"#;
+
+const FROM: &str = "from = \"uniform(1, 50)\"\n";
+const TO: &str = "to = \"uniform(51, 100)\"\n";
+
+fn bank() -> Postgres {
+    let postgres = Postgres::start("trust", &[]);
+    postgres.sql("CREATE TABLE account AS SELECT g AS id, 0 AS balance FROM generate_series(1, 100) g");
+    postgres.sql("CREATE TABLE log (what text UNIQUE)");
+    postgres
+}
+
+fn called(postgres: &Postgres, command: &str, plan: &str, more: &[&str]) -> Said {
+    let path = postgres.place.file("plan.toml", plan);
+    let (path, target) = (path.to_string_lossy().into_owned(), postgres.url());
+    postgres.call(&[&[command, &path, &target, "--json"], more].concat())
+}
+
+#[test]
+fn a_transaction_lasts_over_the_steps_of_a_journey() {
+    let postgres = bank();
+    let run = called(&postgres, "run", TRANSFER, &[]).run();
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/account/completed"), 100, "{:?}", run.at("/journeys/0/account"));
+    assert_eq!(run.at("/journeys/0/hold_connection"), &Value::Bool(true));
+    // One journey takes more than 60 ms, and 100 begin in a second: six at once on average, over four connections.
+    let counts = ["opened", "held", "closed_open", "own"]
+        .map(|name| run.at("/origins/0/connections").get(name).and_then(Value::as_u64).unwrap_or(0));
+    assert_eq!(counts, [4, 100, 0, 0]);
+    assert!(run.count("/lag_causes/no_connection") > 20, "{:?}", run.at("/lag_causes"));
+    let halves = "SELECT sum(balance), sum(balance) FILTER (WHERE id <= 50) FROM account";
+    assert_eq!(postgres.sql(halves), "0|-100");
+}
+
+#[test]
+fn a_journey_that_fails_is_rolled_back() {
+    let postgres = bank();
+    postgres.sql("INSERT INTO log VALUES ('there')");
+    let fails = TRANSFER.replace(TO, "").replace(
+        "UPDATE account SET balance = balance + 1 WHERE id = {{to}}",
+        "INSERT INTO log VALUES ('there')",
+    );
+    let run = called(&postgres, "run", &fails, &[]).run();
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/failures/postgres_unique_violation"), 100);
+    assert_eq!((run.connections("held"), run.connections("closed_open")), (100, 100));
+    assert_eq!(postgres.sql("SELECT count(*) FROM account WHERE balance <> 0"), "0");
+    // A pool keeps its size: nobody has waited for a connection that was not there again.
+    assert!(run.connections("peak") == 4, "{:?}", run.at("/origins/0/connections"));
+    // A step that takes too long is undone with its journey.
+    let slow = TRANSFER
+        .replace("sql = [\"COMMIT\"]", "sql = [\"SELECT pg_sleep(5)\"]")
+        .replace("rate = 100", "rate = 5");
+    let run = called(&postgres, "run", &slow, &["--timeout", "500ms"]).run();
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/account/timed_out"), 5, "{:?}", run.at("/journeys/0/account"));
+    assert_eq!(postgres.sql("SELECT count(*) FROM account WHERE balance <> 0"), "0");
+}
+
+#[test]
+fn a_server_that_ends_a_transaction_between_two_steps_fails_the_journey() {
+    let postgres = bank();
+    let idle = TRANSFER
+        .replace("[let]\n", "")
+        .replace(FROM, "")
+        .replace(TO, "")
+        .replace(
+            "UPDATE account SET balance = balance - 1 WHERE id = {{from}}",
+            "SET LOCAL idle_in_transaction_session_timeout = '5ms'",
+        )
+        .replace(
+            "UPDATE account SET balance = balance + 1 WHERE id = {{to}}",
+            "INSERT INTO log VALUES ('{{index}}')",
+        )
+        .replace("think = \"20ms\"", "think = \"200ms\"")
+        .replace("rate = 100", "rate = 10");
+    let run = called(&postgres, "run", &idle, &[]).run();
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/failures/closed_early"), 10, "{:?}", run.at("/journeys/0/failures"));
+    assert_eq!(postgres.sql("SELECT count(*) FROM log"), "0", "what follows is not done by itself");
+}
+
+#[test]
+fn control_of_transactions_is_refused_without_the_setting() {
+    let postgres = Postgres::start("trust", &[]);
+    let shared = TRANSFER.replace("hold-connection = true\n", "");
+    let said = called(&postgres, "run", &shared, &[]);
+    assert!(
+        said.code() == Some(2) && said.stderr.replace("\n    ", " ").contains("hold-connection = true"),
+        "{said:?}"
+    );
+    for (plan, more, part) in [
+        (TRANSFER.to_string(), &["--attempts", "3"][..], "not tried again"),
+        (TRANSFER.to_string(), &["--depth", "2"], "one request at a time"),
+        (
+            TRANSFER.replace("hold-connection", "own-connection = true\nhold-connection"),
+            &[],
+            "leave one of both out",
+        ),
+    ] {
+        let said = called(&postgres, "run", &plan, more);
+        let stderr = said.stderr.replace("\n    ", " ");
+        assert!(said.code() == Some(2) && stderr.contains(part), "{part}: {said:?}");
+    }
+}
+
+/// Steps are tried over one connection, so that they are one transaction, too.
+#[test]
+fn a_transaction_is_tried_as_one() {
+    let postgres = bank();
+    let said = called(&postgres, "try", TRANSFER, &[]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let halves = "SELECT sum(balance), sum(balance) FILTER (WHERE id <= 50) FROM account";
+    assert_eq!(postgres.sql(halves), "0|-1");
+    let breaks = TRANSFER.replace("balance + 1 WHERE", "balance + 1 / 0 WHERE");
+    let said = called(&postgres, "try", &breaks, &[]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert_eq!(postgres.sql(halves), "0|-1", "nothing of it is done");
+}
+
+const SHOP: &str = r#"
+[let]
+n = "sequential(1000000)"
+[load]
+rate = 100
+duration = "1s"
+seed = 1
+[connections]
+connections = 3
+[[requests]]
+share = "50%"
+name = "items"
+url = "/items"
+[[journeys]]
+name = "buy"
+share = "50%"
+hold-connection = true
+think = "30ms"
+[[journeys.steps]]
+name = "search"
+url = "/search/{{n}}"
+[[journeys.steps]]
+name = "cart"
+url = "/cart/{{n}}"
+[[journeys.steps]]
+name = "order"
+url = "/order/{{n}}"
+"#;
+
+#[test]
+fn over_http_nobody_else_uses_a_connection_that_is_held() {
+    let server = Hostile::start(|_| Act::AnswerAfter(Duration::from_millis(2), ok()));
+    let place = Place::new();
+    place.file("plan.toml", SHOP);
+    let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
+    run.assert_accounts();
+    assert_eq!((run.count("/journeys/0/account/completed"), run.arrivals("ok")), (50, 200));
+    assert_eq!((run.connections("opened"), run.connections("held")), (3, 50));
+    let mut by_connection: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for Seen { connection, target, .. } in server.seen() {
+        by_connection.entry(connection).or_default().push(target);
+    }
+    let mut whole = 0;
+    for seen in by_connection.values() {
+        let mut seen = seen.iter();
+        while let Some(target) = seen.next() {
+            let Some(number) = target.strip_prefix("/search/") else {
+                assert_eq!(target, "/items");
+                continue;
+            };
+            let next = [seen.next(), seen.next()].map(|one| one.cloned().unwrap_or_default());
+            assert_eq!(next, [format!("/cart/{number}"), format!("/order/{number}")]);
+            whole += 1;
+        }
+    }
+    assert_eq!(whole, 50);
+}
+
+#[test]
+fn over_http_a_journey_fails_whose_connection_is_closed() {
+    let server = Hostile::start(|seen| match seen.target.starts_with("/cart") {
+        true => Act::AnswerThenClose(ok()),
+        false => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", SHOP);
+    let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/failures/closed_early"), 50);
+    assert!(server.seen().iter().all(|seen| !seen.target.starts_with("/order")));
+}
