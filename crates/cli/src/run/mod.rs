@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 pub(crate) mod abort;
+mod alive;
 mod asking;
 mod by_answers;
 mod by_default;
@@ -13,6 +14,7 @@ mod failures;
 mod grpc;
 pub(crate) mod guards;
 mod job;
+mod kill_url;
 pub(crate) mod lead;
 pub(crate) mod objectives;
 mod pool;
