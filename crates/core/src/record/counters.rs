@@ -1,5 +1,6 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
+use super::allowed::Allowed;
 use super::counted::{Summed, counted};
 use super::progress::EventCounts;
 use super::{Flight, RetryCauses, RetryCounts};
@@ -120,6 +121,10 @@ counted! {
         full,
         /// How often the target said that a connection takes no requests at once.
         allowed_none,
+    }
+    besides {
+        /// How many requests at once the target allows a connection, where one may carry several.
+        allowed: Allowed,
     }
 }
 

@@ -122,6 +122,13 @@ impl Recorder {
         &mut self.bank.counters.origins[origin]
     }
 
+    /// An open connection to `origin` takes so many requests at once.
+    pub fn allowed(&mut self, origin: usize, places: u32) {
+        if self.shares_connections {
+            self.connections(origin).allowed.note(places);
+        }
+    }
+
     /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
     pub fn swap(&mut self, mut empty: Box<Bank<u32>>, until: Instant) -> Box<Bank<u32>> {
         let until = until.since(self.start);
