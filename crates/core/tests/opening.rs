@@ -17,8 +17,14 @@ use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
-const ANSWER: Answer =
-    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
+const ANSWER: Answer = Answer {
+    failure: None,
+    code: Code::of_status(200),
+    body_bytes: 0,
+    first_byte: START,
+    then: Then::Done,
+    reusable: true,
+};
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {

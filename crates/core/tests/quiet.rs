@@ -71,8 +71,14 @@ impl Driven {
     fn answer(&mut self, now: Instant, seed: u64) {
         while let Some(place) = self.under_way.iter().position(|&(at, _)| at <= now) {
             let (_, flight) = self.under_way.swap_remove(place);
-            let answer =
-                Answer { failure: None, code: None, first_byte: now, then: Then::Done, reusable: true };
+            let answer = Answer {
+                failure: None,
+                code: None,
+                body_bytes: 0,
+                first_byte: now,
+                then: Then::Done,
+                reusable: true,
+            };
             self.handle(now, Event::Answered(flight, answer), seed);
         }
     }

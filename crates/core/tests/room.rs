@@ -15,8 +15,14 @@ use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
-const ANSWER: Answer =
-    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
+const ANSWER: Answer = Answer {
+    failure: None,
+    code: Code::of_status(200),
+    body_bytes: 0,
+    first_byte: START,
+    then: Then::Done,
+    reusable: true,
+};
 
 /// Users who all ask at once, over connections that are asked for so many places.
 struct Worker {

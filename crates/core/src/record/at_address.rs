@@ -91,8 +91,14 @@ mod tests {
 
     const TIMEOUT: Nanos = Nanos(1_000);
 
-    const OK: Answer =
-        Answer { failure: None, code: None, first_byte: Instant(240), then: Then::Done, reusable: true };
+    const OK: Answer = Answer {
+        failure: None,
+        code: None,
+        body_bytes: 0,
+        first_byte: Instant(240),
+        then: Then::Done,
+        reusable: true,
+    };
 
     fn recorder(several: bool) -> Recorder {
         let recorder = Recorder::new(Box::new(Bank::new(0)), TIMEOUT).with_addresses([several].into_iter());

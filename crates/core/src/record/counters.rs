@@ -286,6 +286,8 @@ pub struct Counters {
     pub warmup: Outcomes,
     /// Answers by [`Code::index`]; measured part only.
     pub codes: [u64; Code::COUNT],
+    /// Of the bodies of these answers.
+    pub body_bytes: u64,
     /// Connections by origin, over the whole run, warm-up included.
     pub origins: [ConnectionCounts; ORIGINS_MAX],
     /// Causes of send lag; measured part only.
@@ -310,6 +312,7 @@ impl Default for Counters {
             measured: Outcomes::default(),
             warmup: Outcomes::default(),
             codes: Summed::ZERO,
+            body_bytes: 0,
             origins: Summed::ZERO,
             lag: LagCauses::default(),
             bytes_received: 0,
@@ -335,6 +338,7 @@ impl Counters {
         self.measured.add(&o.measured);
         self.warmup.add(&o.warmup);
         self.codes.sum(&o.codes);
+        self.body_bytes += o.body_bytes;
         self.origins.sum(&o.origins);
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;

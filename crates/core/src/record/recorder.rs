@@ -257,6 +257,7 @@ impl Recorder {
         let measured = self.is_measured(&flight.arrival);
         if let Some(code) = answer.code.filter(|_| measured) {
             self.bank.counters.codes[code.index()] += 1;
+            self.bank.counters.body_bytes += answer.body_bytes;
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
@@ -277,7 +278,7 @@ impl Recorder {
         self.note_whole(flight);
         let service = now.since(flight.attempt.unwrap_or(now));
         if self.keeps_apart {
-            self.answered_apart(flight, answer.code, response, service);
+            self.answered_apart(flight, answer, response, service);
         }
         self.bank.shared.response.record(response);
         if answer.first_byte == now {

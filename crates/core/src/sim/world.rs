@@ -381,8 +381,14 @@ fn seen(what: What, now: Instant) -> Event {
         }
         What::Answer(flight, status, then) => {
             let failure = FailureKind::of_status(status);
-            let answer =
-                Answer { failure, code: Code::of_status(status), first_byte: now, then, reusable: true };
+            let answer = Answer {
+                failure,
+                code: Code::of_status(status),
+                body_bytes: 0,
+                first_byte: now,
+                then,
+                reusable: true,
+            };
             Event::Answered(flight, answer)
         }
         What::Request(..) => Event::Tick,

@@ -232,7 +232,14 @@ impl World {
                 let then = self.then(now, id);
                 Event::Answered(
                     id,
-                    Answer { failure, code: Code::of_status(status), first_byte: now, then, reusable },
+                    Answer {
+                        failure,
+                        code: Code::of_status(status),
+                        body_bytes: 0,
+                        first_byte: now,
+                        then,
+                        reusable,
+                    },
                 )
             }
             Happening::Lose(id, unprocessed) => {

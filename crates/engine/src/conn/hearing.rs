@@ -332,9 +332,8 @@ impl Ear<'_> {
 
     #[inline(never)]
     fn look_at_body(&mut self, tag: Tag, piece: &[u8]) {
-        let flight = flight_of(tag);
-        let slot = flight.slot as usize;
-        self.hearing.hear(flight, Some(piece));
+        let slot = flight_of(tag).slot as usize;
+        self.hearing.hear(flight_of(tag), Some(piece));
         let Hearing { flights, expects, collecting, echoes, whole, .. } = &mut *self.hearing;
         if let Some(echoes) = echoes {
             echoes.body(slot, piece);
@@ -415,6 +414,7 @@ impl Sink for Ear<'_> {
         let answer = Answer {
             failure,
             code: self.hearing.codes.code(&reply),
+            body_bytes: reply.body_bytes,
             first_byte: self.hearing.flights[flight.slot as usize].first_byte.unwrap_or(self.now),
             then,
             reusable: reply.reusable && !self.is_last,
