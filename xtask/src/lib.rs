@@ -6,6 +6,7 @@
 pub mod circles;
 pub mod clock;
 pub mod complaint;
+pub mod corpora;
 pub mod exceptions;
 pub mod flags;
 pub mod help;
@@ -44,4 +45,5 @@ pub const CHECKS: &[Check] = &[
     ("unfinished", unfinished::check),
     ("links", links::check),
     ("flags", flags::check),
+    ("corpora", corpora::check),
 ];

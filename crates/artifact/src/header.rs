@@ -57,6 +57,9 @@ pub struct RunHeader {
     #[serde(skip, default = "yes")]
     #[schemars(skip)]
     pub operations_are_whole: bool,
+    /// The record has the sizes of answers by operation, too. Missing in earlier versions, and where nothing has a size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_sizes: bool,
     /// What is asked of the run.
     #[serde(default, skip_serializing_if = "Objectives::is_empty")]
     pub objectives: Objectives,

@@ -4,7 +4,8 @@ mod support;
 
 use support::{RATE, ending, header, run};
 use unblink_artifact::document::{Quantile, RunDocument, VerdictStatus};
-use unblink_artifact::folder::{FolderWriter, report_part};
+use unblink_artifact::folder::{FolderWriter, LINES_FILE, report_part};
+use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Tally;
 use unblink_core::record::{Interval, Operations, Series};
 
@@ -46,6 +47,37 @@ fn each_operation_has_its_account_its_answers_and_both_times() {
         codes += operation.codes.values().sum::<u64>();
     }
     assert_eq!(codes, document.codes.values().sum::<u64>());
+}
+
+/// Exactly, also of two folders' intervals; and no size is made up where none was recorded.
+#[test]
+fn each_operation_has_the_mean_size_of_its_answers() {
+    let intervals = run(3, SECONDS, 0);
+    let document = document(&intervals);
+    for operation in &document.operations {
+        let failed = operation.codes.get("500").copied().unwrap_or_default();
+        let ok = operation.codes["200"];
+        let bytes = ok * 300 + failed * 20;
+        assert_eq!(operation.body_bytes, Some(bytes));
+        assert_eq!(operation.body_bytes_mean(), Some(bytes as f64 / (ok + failed) as f64));
+    }
+    let of_earlier = RunHeader { has_sizes: false, ..header(SECONDS, 0) };
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut writer = FolderWriter::create(dir.path(), &of_earlier).expect("a new folder");
+    for interval in &intervals {
+        let mut interval = interval.clone();
+        interval.bank.counters.body_bytes = 0;
+        (0..2)
+            .for_each(|place| interval.bank.operations.get_mut(place).expect("there are two").body_bytes = 0);
+        writer.interval(&interval).expect("written");
+    }
+    drop(writer);
+    let lines = std::fs::read_to_string(dir.path().join(LINES_FILE)).expect("lines");
+    assert!(!lines.contains("body_bytes"), "an earlier version wrote the same");
+    let read = report_part(dir.path(), None, None).expect("readable");
+    assert!(
+        read.operations.iter().all(|operation| operation.body_bytes.is_none() && !operation.codes.is_empty())
+    );
 }
 
 /// Every value is counted, the figures of the whole do not change, and no percentile is that of the values that happened

@@ -174,6 +174,26 @@ fn a_deadline_that_passes_is_a_timeout() {
     self::run(&early, &["--no-preflight"]).assert_all_failed("grpc_deadline_exceeded");
 }
 
+/// Half of what is a moment before the end: 10 ms of 1 s.
+#[test]
+fn an_answer_that_is_broken_off_at_the_deadline_is_a_timeout() {
+    let cancel = || (3, 0, vec![0, 0, 0, 8]);
+    let server = serve(Some("v1"), move |called| {
+        let left = &called.headers["grpc-timeout"];
+        let digits = left.trim_end_matches(|unit: char| !unit.is_ascii_digit());
+        let unit_ns = if left.ends_with('n') { 1 } else { 1_000 };
+        let left = Duration::from_nanos(digits.parse::<u64>().expect("a number") * unit_ns);
+        std::thread::sleep(left - Duration::from_millis(5));
+        vec![head(), cancel()]
+    });
+    let run = run(&server, &["--no-preflight", "--timeout", "1s", "-c", "40", "--streams", "1"]);
+    assert_eq!(run.arrivals("timed_out"), 40, "as a failure they would leave the tail: {run:?}");
+    run.assert_accounts();
+    // Long before it, somebody else's time has passed.
+    let early = serve(Some("v1"), move |_| vec![head(), cancel()]);
+    self::run(&early, &["--no-preflight"]).assert_all_failed("protocol_stream_reset");
+}
+
 #[test]
 fn each_fault_of_an_answer_is_a_kind_of_its_own() {
     let data = |bytes: &'static [u8]| (DATA, 0, bytes.to_vec());

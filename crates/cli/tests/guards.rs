@@ -235,6 +235,27 @@ fn a_kill_url_stops_the_load_when_it_says_so_or_says_nothing() {
     assert!(server.seen().is_empty(), "nothing was sent");
 }
 
+/// It is asked again before it has answered: here its answers come only once three questions are under way.
+#[test]
+fn a_kill_url_is_not_waited_for() {
+    let lab_place = Place::new();
+    let lab = Lab::serve(&lab_place, &["--scenario", "healthy"]);
+    let asked = std::sync::Arc::new(AtomicUsize::new(0));
+    let switch = Hostile::start(move |_| {
+        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Act::Answer(ok());
+        }
+        while asked.load(Ordering::SeqCst) < 4 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Act::Answer(answer("503 Service Unavailable", "stop"))
+    });
+    let run =
+        Place::new().measure(&[&[lab.url.as_str()], &LONG[..], &["--kill-url", &switch.url()]].concat());
+    assert_stopped(&run, "kill_url");
+    assert!(run.at("/aborted/rule").as_str().is_some_and(|rule| rule.contains("answers")), "{run:?}");
+}
+
 /// What would follow is load, too: no journey goes on to its second step.
 #[test]
 fn a_guard_ends_journeys_that_are_under_way() {

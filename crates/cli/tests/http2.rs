@@ -4,6 +4,7 @@
 use crate::frames::{Server, converse, frame, ok, serve};
 use crate::support::hostile::{Act, Hostile, ok as ok_in_one};
 use crate::support::{Place, Run};
+use serde_json::json;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,6 +92,7 @@ fn a_target_is_measured_over_one_connection() {
     assert_eq!(run.arrivals("scheduled"), 40);
     assert_eq!(run.at("/operations/0/protocol"), "http/2");
     assert_eq!(run.at("/origins/0/connections/streams"), 100);
+    assert_eq!(run.at("/origins/0/connections/allowed"), &json!({"least": 100, "most": 100}));
     // One for the check before the run.
     assert_eq!(server.connections.load(Ordering::Relaxed), 2);
 }
@@ -111,6 +113,27 @@ fn streams_are_as_many_as_the_target_allows() {
     );
     // One has no room, so that others are opened.
     assert!(run.connections("peak") > 1);
+    assert_eq!(run.at("/origins/0/connections/allowed"), &json!({"least": 1, "most": 1}));
+}
+
+/// The limit in force changes with the 20th answer.
+#[test]
+fn what_the_target_allowed_stands_in_the_document() {
+    let fewer = frame(4, 0, 0, &[0, 3, 0, 0, 0, 5]);
+    let server = serve(&[], move |number, stream| match number {
+        20 => ([fewer.clone(), ok(stream)].concat(), true),
+        _ => (ok(stream), true),
+    });
+    let url = format!("http://{}/", server.address);
+    let place = Place::new();
+    let run = place.measure(&[&[url.as_str()], &FORTY[..], &["-c", "1"]].concat());
+    run.assert_all("ok");
+    let allowed = json!({"least": 5, "most": 100});
+    assert_eq!(run.at("/origins/0/connections/allowed"), &allowed, "{run:?}");
+    let report = place.call(&["report", "out"]);
+    assert!(report.stdout.contains("5 to 100 requests at once (100 asked for)"), "{}", report.stdout);
+    let again = place.call(&["report", "out", "--json"]).run();
+    assert_eq!(again.at("/origins/0/connections/allowed"), &allowed, "the folder says the same");
 }
 
 #[test]

@@ -54,6 +54,7 @@ mod loads;
 mod mirror;
 mod mirror_limits;
 mod mix;
+mod mtls;
 mod nginx;
 mod origins;
 mod own_connections;

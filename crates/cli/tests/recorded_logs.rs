@@ -414,9 +414,20 @@ fn a_file_of_goreplay_is_imported_and_replayed_as_it_was() {
     let expected: Vec<(u64, String)> =
         then.iter().map(|(ns, asked)| ((ns - zero) / 1_000, asked.clone())).collect();
     assert_eq!(traced(&place, "hour.trace"), expected);
+    assert!(said.stdout.contains("150  answers: their requests have status, size and duration"), "{said:?}");
     let server = Hostile::start(|_| Act::Answer(ok()));
     let run = place.measure(&[&server.url(), "--replay", "hour.trace", "-c", "1", "--no-preflight"]);
     run.assert_all("ok");
+    // Status, size and duration of both, side by side: nothing was answered then, and "hello" now.
+    for (place, requests) in [(0, 120), (1, 30)] {
+        let then = |what: &str| run.at(&format!("/plan/replay/operations/{place}/{what}")).clone();
+        assert_eq!((then("codes/200"), then("answer_bytes_mean")), (requests.into(), 0.0.into()), "{run:?}");
+        assert_eq!((then("took/count"), then("took/max_ns")), (requests.into(), 1_800_000.into()), "{run:?}");
+        let bytes = run.at(&format!("/operations/{place}/body_bytes"));
+        assert_eq!(bytes, &serde_json::json!(5 * requests), "{run:?}");
+    }
+    let report = place.text("out/report.html");
+    assert!(report.contains("Recorded and replayed") && report.contains("5\u{a0}B"), "both sizes");
     let now: Vec<String> = server.seen().iter().map(|one| format!("{} {}", one.method, one.target)).collect();
     let asked: Vec<String> = then.into_iter().map(|(_, asked)| asked).collect();
     assert_eq!(now, asked);

@@ -107,6 +107,26 @@ fn events_over_both_versions_of_http() {
     assert_events(&Place::new().measure(&[&[two.as_str()], &common[..], &over_two].concat()), 10);
 }
 
+/// The same answers, of which only their lines are looked at: the second one comes in two pieces, and a piece has several.
+#[test]
+fn lines_of_long_answers_over_both_versions_of_http() {
+    const LINES: u64 = 7;
+    let (one, two) = (format!("http://{}/", listen(in_one)), format!("http://{}/", listen(in_two)));
+    let common = ["-R", "10", "-n", "10", "--stream", "lines"];
+    for (url, more) in [(one, &[][..]), (two, &["--http", "2", "--streams", "1"])] {
+        let run = Place::new().measure(&[&[url.as_str()], &common[..], more].concat());
+        run.assert_all("ok");
+        assert_eq!((run.count("/events/begun"), run.count("/events/events")), (10, 10 * LINES), "{run:?}");
+        assert_eq!(
+            (run.count("/events/first/count"), run.count("/events/gap/count")),
+            (10, 10 * (LINES - 1))
+        );
+        let ns = |pointer: &str| Duration::from_nanos(run.count(pointer));
+        assert!(ns("/events/gap/max") >= STALL && ns("/events/first/max") >= GAP, "{run:?}");
+        assert!(ns("/response_time/max") >= STALL + 3 * GAP, "{run:?}");
+    }
+}
+
 #[test]
 fn a_target_without_events_is_found_out_before_the_load() {
     let plain = support::hostile::Hostile::start(|_| {

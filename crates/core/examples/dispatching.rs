@@ -91,6 +91,7 @@ impl Worker {
         let answer = Answer {
             failure: None,
             code: Code::of_status(200),
+            body_bytes: 0,
             first_byte: now,
             reusable: true,
             leaves_open: false,

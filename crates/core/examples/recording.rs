@@ -34,6 +34,7 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
         let answer = black_box(Answer {
             failure: None,
             code: Code::of_status(200),
+            body_bytes: 0,
             first_byte: now,
             then: Then::Done,
             reusable: true,

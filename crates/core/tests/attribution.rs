@@ -91,6 +91,7 @@ impl Rig {
         let answer = Answer {
             failure: None,
             code: Code::of_status(200),
+            body_bytes: 0,
             first_byte,
             then: Then::Done,
             reusable: true,

@@ -135,7 +135,15 @@ impl Worker {
     fn answer(&mut self, now: Instant, flight: FlightId, is_ok: bool, leaves_open: bool) -> Vec<Action> {
         let failure = (!is_ok).then_some(FailureKind::STATUS_5XX);
         let code = Code::of_status(200);
-        let answer = Answer { failure, code, first_byte: now, then: Then::Done, reusable: true, leaves_open };
+        let answer = Answer {
+            failure,
+            code,
+            body_bytes: 0,
+            first_byte: now,
+            then: Then::Done,
+            reusable: true,
+            leaves_open,
+        };
         self.tell(now, Event::Answered(flight, answer))
     }
 

@@ -135,6 +135,7 @@ fn a_second_send_that_never_comes_is_not_counted() {
     let answer = Answer {
         failure: None,
         code: Code::of_status(200),
+        body_bytes: 0,
         first_byte,
         then: Then::Done,
         reusable: true,

@@ -45,6 +45,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
         let answer = Answer {
             failure,
             code: Code::of_status(status),
+            body_bytes: took.0 % 5_000,
             first_byte: first_byte.min(end),
             then: Then::Done,
             reusable: true,

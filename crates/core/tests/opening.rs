@@ -20,6 +20,7 @@ const START: Instant = Instant(1_000_000_000);
 const ANSWER: Answer = Answer {
     failure: None,
     code: Code::of_status(200),
+    body_bytes: 0,
     first_byte: START,
     then: Then::Done,
     reusable: true,

@@ -74,6 +74,7 @@ impl Driven {
             let answer = Answer {
                 failure: None,
                 code: None,
+                body_bytes: 0,
                 first_byte: now,
                 then: Then::Done,
                 reusable: true,

@@ -65,6 +65,7 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
                 let answer = Answer {
                     failure: None,
                     code: Code::of_status(200),
+                    body_bytes: 0,
                     first_byte: now,
                     then: if not_yet { Then::NotYet } else { Then::Done },
                     reusable: true,

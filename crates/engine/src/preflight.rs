@@ -21,7 +21,7 @@ use crate::job::Job;
 use crate::pace::{Pacer, TIMER_TOKEN};
 use crate::pacing::Pacing;
 use crate::target::Address;
-use error::{hint_at_handshake, hint_at_violation};
+use error::{hint_at_alert, hint_at_handshake, hint_at_violation};
 use overheard::{Heard, Overheard};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
@@ -328,7 +328,7 @@ fn why_not_answered<P: Words>(
             let source = error.unwrap_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, why));
             let hint = match conn.is_handshaking() {
                 true => hint_at_handshake(&source, P::NAME, P::SCHEMES),
-                false => String::new(),
+                false => hint_at_alert(&source).to_string(),
             };
             let is_answering = protocol.is_answering();
             PreflightError::Exchange { address, source, is_answering, first_line, hint }

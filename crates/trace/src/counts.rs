@@ -19,6 +19,22 @@ pub enum Unreadable {
     Cut,
 }
 
+/// What became of a recorded answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerIs {
+    /// Its request has its status, size and duration.
+    Joined,
+    /// Its request is not in the input, or too far away from it.
+    Stray,
+    /// Its request has one already.
+    Again,
+    /// It says only that another one will follow (1xx).
+    Interim,
+    /// It answers a request that was replayed.
+    OfReplay,
+}
+
 /// What a request had and its record has not, so that it can't be sent again as it was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,6 +147,12 @@ pub struct Counts {
     /// Lines of connections that sent no request.
     #[serde(default)]
     pub no_request: u64,
+    /// Recorded answers, by what became of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<AnswerIs, u64>,
+    /// Where there are any: requests to which none was joined.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
     /// Lines that could not be read, by why.
     #[serde(default)]
     pub unreadable: BTreeMap<Unreadable, u64>,
@@ -145,7 +167,16 @@ pub struct Counts {
     pub findings: Vec<Finding>,
 }
 
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 impl Counts {
+    /// Recorded answers, whatever became of them.
+    pub fn answers(&self) -> u64 {
+        self.answers.values().sum()
+    }
+
     /// Lines that could not be read.
     pub fn unreadable(&self) -> u64 {
         self.unreadable.values().sum()

@@ -1,7 +1,7 @@
 //! From logs to a trace, in one pass.
 
 use crate::anonymous::{Anonymous, redacted};
-use crate::counts::{Counts, Finding, Unreadable};
+use crate::counts::{AnswerIs, Counts, Finding, Unreadable};
 use crate::entry::{Entry, SECOND};
 use crate::format::{Header, Request, Writer, buffered};
 use crate::order::Order;
@@ -156,6 +156,8 @@ struct Seeing {
     first_unreadable: Option<UnreadableLine>,
     input: String,
     record: u64,
+    /// Records that are requests.
+    asked: u64,
     with_duration: u64,
     without_duration: u64,
     /// Every duration so far is whole seconds, and one is more than none.
@@ -176,6 +178,7 @@ impl Seeing {
             first_unreadable: None,
             input: String::new(),
             record: 0,
+            asked: 0,
             with_duration: 0,
             without_duration: 0,
             coarse: true,
@@ -191,7 +194,11 @@ impl Seeing {
         self.counts.lines += 1;
         self.record += 1;
         match seen.got {
-            Ok(Got::Request) => {}
+            Ok(Got::Request) => self.asked += 1,
+            Ok(Got::Answer(is)) => {
+                *self.counts.answers.entry(is).or_default() += 1;
+                return None;
+            }
             Ok(Got::NoRequest) => {
                 self.counts.no_request += 1;
                 return None;
@@ -252,6 +259,10 @@ impl Seeing {
         let mut counts = self.counts;
         counts.requests = requests;
         counts.out_of_window = out_of_window;
+        if !counts.answers.is_empty() {
+            counts.unanswered =
+                self.asked - counts.answers.get(&AnswerIs::Joined).copied().unwrap_or_default();
+        }
         for (finding, is_so) in [
             (Finding::StampIsUnknown, self.edge == Edge::Unknown),
             (Finding::ArrivalIsEnd, self.without_duration > 0 && self.with_duration == 0),

@@ -38,4 +38,4 @@ pub mod source;
 pub mod summary;
 mod time;
 
-pub use counts::{Counts, Finding, Lacking, Unreadable};
+pub use counts::{AnswerIs, Counts, Finding, Lacking, Unreadable};

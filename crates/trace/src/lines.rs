@@ -21,6 +21,11 @@ pub(crate) enum Line {
 /// # Errors
 /// Those of the input.
 pub(crate) fn next(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<Option<Line>> {
+    Ok(next_with_length(input, line)?.map(|(kind, _)| kind))
+}
+
+/// The same, with the bytes that it took from the input, its end included.
+pub(crate) fn next_with_length(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<Option<(Line, u64)>> {
     line.clear();
     let (mut read, mut too_long) = (0, false);
     loop {
@@ -30,7 +35,8 @@ pub(crate) fn next(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<Optio
             Err(error) => return Err(error),
         };
         if some.is_empty() {
-            return Ok((read > 0).then_some(if too_long { Line::TooLong } else { Line::Unended }));
+            let kind = if too_long { Line::TooLong } else { Line::Unended };
+            return Ok((read > 0).then_some((kind, read as u64)));
         }
         let end = memchr::memchr(b'\n', some);
         let part = &some[..end.unwrap_or(some.len())];
@@ -44,7 +50,8 @@ pub(crate) fn next(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<Optio
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-            return Ok(Some(if too_long { Line::TooLong } else { Line::Whole }));
+            let kind = if too_long { Line::TooLong } else { Line::Whole };
+            return Ok(Some((kind, read as u64)));
         }
     }
 }

@@ -339,7 +339,7 @@ proptest! {
             prop::sample::select(vec![
                 "\"", "\\", "\\x", "\\u12", " ", "\n", "[", "]", "{", "}", ":", ",", "-", "1.1.1.1", "GET / HTTP/1.1",
                 "1769860800.000", "31/Jan/2026:12:00:00 +0000", "200", "\"ts\"", "\"req\"", "{\"log\":{\"entries\":[",
-                "1 a 5\n", "🐵🙈🙉\n", "9999999999999999999999",
+                "1 a 5\n", "2 a 7 1\n", "HTTP/1.1 200 OK\n\n", "\n🐵🙈🙉\n", "9999999999999999999999",
             ]).prop_map(|text| text.as_bytes().to_vec()),
         ], 0..60)
     ) {
@@ -352,7 +352,12 @@ proptest! {
             };
             prop_assert_eq!(
                 counts.lines,
-                counts.requests + counts.blank + counts.no_request + counts.unreadable() + counts.out_of_window
+                counts.requests
+                    + counts.blank
+                    + counts.no_request
+                    + counts.answers()
+                    + counts.unreadable()
+                    + counts.out_of_window
             );
         }
     }

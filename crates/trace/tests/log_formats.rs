@@ -2,9 +2,9 @@
 
 mod support;
 
-use support::{MS, NOON, apache, import, import_with, json, keep, map, nginx};
+use support::{MS, NOON, Out, apache, import, import_with, json, keep, map, nginx};
 use unblink_trace::source::{self, Edge, JsonLines, Map, Source};
-use unblink_trace::{Finding, Lacking, Unreadable};
+use unblink_trace::{AnswerIs, Finding, Lacking, Unreadable};
 
 #[test]
 fn nginx_stamps_the_end_and_the_start_is_before_it() {
@@ -184,8 +184,91 @@ fn goreplay_records() {
     assert_eq!(out.ms(), [0.0, 5.0]);
     assert_eq!((out.requests[0].path.as_ref(), out.requests[1].request_bytes), ("/b", Some(9)));
     let counts = &out.imported.counts;
-    assert_eq!((counts.lines, counts.no_request, counts.unreadable.get(&Unreadable::Cut)), (4, 1, Some(&1)));
+    assert_eq!((counts.lines, counts.no_request, counts.unreadable.get(&Unreadable::Cut)), (4, 0, Some(&1)));
+    assert_eq!((counts.answers.get(&AnswerIs::Joined), counts.unanswered), (Some(&1), 1));
     assert_eq!(counts.findings, [Finding::UnreadableLines, Finding::NoUsers]);
+}
+
+/// A path, and the status, size and duration (µs) that the answer told.
+type Told<'a> = (&'a str, Option<u16>, Option<u64>, Option<u64>);
+
+fn answers_of(out: &Out) -> Vec<Told<'_>> {
+    let us = |ns: u64| ns / 1_000;
+    let told = out.requests.iter().map(|of| (&*of.path, of.status, of.answer_bytes, of.took.map(us)));
+    told.collect()
+}
+
+/// An answer may stand before its request, or far behind it, or be missing; what belongs to no request is counted by why.
+#[test]
+fn answers_that_goreplay_recorded_are_joined_with_their_requests() {
+    let request = |id: &str, us: i64, what: &str| {
+        format!("1 {id} {} 0\n{what} HTTP/1.1\r\nHost: x\r\n\r\n", NOON + us * 1_000)
+    };
+    // It began so many µs after noon, and took 100 µs to come.
+    let answer =
+        |id: &str, us: i64, text: &str| format!("2 {id} {} 100000\nHTTP/1.1 {text}", NOON + us * 1_000);
+    let records = [
+        answer("cc", 900, "200 OK\r\nContent-Length: 7\r\n\r\n1234567"),
+        request("aa", 0, "GET /a"),
+        request("bb", 200, "HEAD /b"),
+        request("cc", 400, "GET /c"),
+        request("dd", 500, "GET /d"),
+        answer("bb", 300, "404 Not Found\r\nContent-Length: 9\r\n\r\n"),
+        answer("aa", 50, "100 Continue\r\n\r\n"),
+        answer(
+            "aa",
+            1_900,
+            "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\nb\r\n2\r\n\r\n\r\n0\r\n\r\n",
+        ),
+        answer("aa", 2_900, "200 OK\r\n\r\n"),
+        answer("zz", 2_900, "200 OK\r\n\r\n"),
+        format!("3 dd {NOON} 5\nHTTP/1.1 200 OK\r\n\r\n"),
+        request("ee", 600, "GET /e"),
+        answer("ee", 700, "304 Not Modified\r\nContent-Length: 9\r\n\r\n"),
+        request("ff", 800, "GET /f"),
+        format!("2 ff {}\nHTTP/1.1 500 No\r\n\r\nclosed\n", NOON + 900_000),
+        answer("dd", 900, "OK"),
+        "2 dd noon 5\nHTTP/1.1 200 OK\r\n\r\n".to_string(),
+    ];
+    let out = import(Source::Gor(None), &records.map(|record| record + "\n🐵🙈🙉\n").concat());
+    let expected = [
+        ("/a", Some(200), Some(5), Some(2_000)),
+        ("/b", Some(404), Some(0), Some(200)),
+        ("/c", Some(200), Some(7), Some(600)),
+        ("/d", None, None, None),
+        ("/e", Some(304), Some(0), Some(200)),
+        ("/f", Some(500), Some(7), None),
+    ];
+    assert_eq!(answers_of(&out), expected);
+    let counts = &out.imported.counts;
+    let answers = [
+        (AnswerIs::Joined, 5),
+        (AnswerIs::Stray, 1),
+        (AnswerIs::Again, 1),
+        (AnswerIs::Interim, 1),
+        (AnswerIs::OfReplay, 1),
+    ];
+    assert_eq!(counts.answers, answers.into_iter().collect());
+    let unreadable = [(Unreadable::Format, 1), (Unreadable::Time, 1)];
+    assert_eq!((counts.unanswered, &counts.unreadable), (1, &unreadable.into_iter().collect()));
+    assert_eq!(out.imported.first_unreadable.as_ref().map(|first| first.line), Some(16));
+}
+
+/// What waits for its answer is bounded: an answer that comes too late finds nobody.
+#[test]
+fn answers_are_joined_within_a_window() {
+    let joined = |between: u64| {
+        let mut log = format!("1 aa {NOON}\nGET /a HTTP/1.1\r\n\r\n\n🐵🙈🙉\n");
+        for n in 0..between {
+            log += &format!("1 {n} {}\nGET /b HTTP/1.1\r\n\r\n\n🐵🙈🙉\n", NOON + 1);
+        }
+        log += &format!("2 aa {} 5\nHTTP/1.1 200 OK\r\n\r\n\n🐵🙈🙉\n", NOON + MS);
+        let out = import(Source::Gor(None), &log);
+        assert_eq!(out.imported.counts.lines, between + 2);
+        assert_eq!(out.imported.counts.answers(), 1);
+        out.imported.counts.answers.contains_key(&AnswerIs::Joined)
+    };
+    assert_eq!((joined(8_190), joined(8_191), joined(8_192)), (true, true, false));
 }
 
 #[test]

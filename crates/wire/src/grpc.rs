@@ -46,6 +46,8 @@ impl Protocol for Grpc {
 
     const DEADLINE: Option<u16> = Some(DEADLINE_EXCEEDED);
 
+    const BROKEN_OFF: Option<u16> = Some(http2::Fault::StreamReset.number());
+
     const TAKES_TURNS: bool = false;
 
     fn places(settings: &http2::Settings) -> Places {

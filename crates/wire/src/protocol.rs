@@ -127,6 +127,9 @@ pub trait Protocol: Sized {
     /// ([`Filler::left_ns`]).
     const DEADLINE: Option<u16> = None;
 
+    /// The violation by which a target may break an answer off at that deadline instead: a number into [`Protocol::VIOLATIONS`].
+    const BROKEN_OFF: Option<u16> = None;
+
     /// The violation by which the target says that it takes no more connections, where it can say so: a number into
     /// [`Protocol::VIOLATIONS`].
     const FULL: Option<u16> = None;

@@ -49,6 +49,10 @@ pub struct Connections {
     /// Requests at once on a connection, as asked for; nothing where it takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
+    /// The limit in force beside `streams`: requests at once that the target allows a connection (`SETTINGS_MAX_CONCURRENT_STREAMS`),
+    /// or `streams` where it allows more. Absent where a connection takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<AllowedAtOnce>,
     /// How messages went over WebSockets; absent of HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web_socket: Option<WebSocketPlan>,
@@ -110,6 +114,15 @@ pub struct Connections {
     /// Measured arrivals by address of the target, where it has several or may come to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arrivals_by_address: BTreeMap<String, AddressArrivals>,
+}
+
+/// Requests at once on a connection; both are the same where that did not change and was the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AllowedAtOnce {
+    /// The fewest that any was allowed at any time.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
 }
 
 /// How messages go over WebSockets.

@@ -36,6 +36,10 @@ pub struct Operation {
     /// count as well. Empty where they were not recorded by operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub codes: BTreeMap<String, u64>,
+    /// Bytes of the bodies of these answers, as they were sent: codings such as gzip are not undone. Absent where they were not
+    /// recorded, and in a simulated run, whose answers have no size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
     /// What came of its retries, without their causes; absent where none were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<Retries>,
@@ -55,6 +59,12 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Mean size of the body of an answer; `None` where that is not known, or nothing was answered.
+    pub fn body_bytes_mean(&self) -> Option<f64> {
+        let answers: u64 = self.codes.values().sum();
+        self.body_bytes.filter(|_| answers > 0).map(|bytes| bytes as f64 / answers as f64)
+    }
+
     /// Each of its arrivals has ended once, and each that failed did so in one way. `Err` says what does not add up.
     pub(crate) fn check(&self) -> Result<(), String> {
         let OperationArrivals { scheduled, ok, failed, timed_out, unfinished, unsent, .. } = self.arrivals;

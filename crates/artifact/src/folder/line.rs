@@ -51,6 +51,9 @@ pub(super) struct IntervalLine {
     warmup: Option<OutcomesLine>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: Statuses,
+    /// Of the bodies of these answers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    body_bytes: u64,
     /// By origin.
     #[serde(default)]
     origins: Vec<OriginLine>,
@@ -161,6 +164,7 @@ impl IntervalLine {
             warmup: (counters.warmup != Outcomes::default())
                 .then(|| OutcomesLine::of(&counters.warmup, header)),
             statuses: statuses(&counters.codes, header),
+            body_bytes: counters.body_bytes,
             origins: OriginLine::all(counters, &gauges, header.origins.len()),
             connections: None,
             lag: ByName(counters.lag),
@@ -217,6 +221,7 @@ impl IntervalLine {
             counters.warmup = warmup.outcomes(&kinds)?;
         }
         fill_statuses(&self.statuses, &mut counters.codes, &kinds)?;
+        counters.body_bytes = self.body_bytes;
         let LaneLevels { in_flight, backlog } = self.gauges.levels.0;
         interval.gauges = Gauges { in_flight, backlog, ..Gauges::default() };
         let earlier = (&self.connections, self.gauges.earlier.0);

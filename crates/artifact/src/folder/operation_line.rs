@@ -19,6 +19,9 @@ pub(super) struct OperationLine {
     measured: OutcomesLine,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: Statuses,
+    /// Of the bodies of these answers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    body_bytes: u64,
 }
 
 impl OperationLine {
@@ -27,7 +30,8 @@ impl OperationLine {
         let some = operations.iter().enumerate().filter(|(_, of)| of.outcomes != Outcomes::default());
         some.map(|(place, of)| {
             let measured = OutcomesLine::of(&of.outcomes, header);
-            (place, OperationLine { measured, statuses: statuses(&of.codes, header) })
+            let statuses = statuses(&of.codes, header);
+            (place, OperationLine { measured, statuses, body_bytes: of.body_bytes })
         })
         .collect()
     }
@@ -35,8 +39,13 @@ impl OperationLine {
     /// Writes what the line says.
     pub(super) fn fill(&self, operation: &mut OperationRecord, kinds: &Kinds<'_>) -> Result<(), String> {
         operation.outcomes = self.measured.outcomes(kinds)?;
+        operation.body_bytes = self.body_bytes;
         fill_statuses(&self.statuses, &mut operation.codes, kinds)
     }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 pub(super) fn statuses(counts: &[u64; Code::COUNT], header: &RunHeader) -> Statuses {

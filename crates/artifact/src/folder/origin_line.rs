@@ -2,7 +2,7 @@
 
 use super::by_name::ByName;
 use serde::{Deserialize, Serialize};
-use unblink_core::record::{ConnectionCounts, ConnectionLevels, Counters, Gauges, LaneLevels};
+use unblink_core::record::{Allowed, ConnectionCounts, ConnectionLevels, Counters, Gauges, LaneLevels};
 
 /// Counts of the interval, and levels at its end.
 #[derive(Serialize, Deserialize)]
@@ -11,6 +11,9 @@ pub(super) struct OriginLine {
     counts: ByName<ConnectionCounts>,
     #[serde(flatten)]
     levels: ByName<ConnectionLevels>,
+    /// Fewest and most requests at once that a connection was allowed, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allowed: Option<(u32, u32)>,
     /// Arrivals without an end. Those of the only origin are those of the interval.
     #[serde(flatten, skip_serializing_if = "ByName::is_empty")]
     lane: ByName<LaneLevels>,
@@ -24,6 +27,7 @@ impl OriginLine {
         lines
             .map(|((counts, levels), lane)| OriginLine {
                 counts: ByName(*counts),
+                allowed: counts.allowed.range(),
                 levels: ByName(*levels),
                 lane: ByName(several(lane)),
             })
@@ -47,6 +51,9 @@ pub(super) fn fill(
     }
     for (place, line) in lines.iter().enumerate() {
         counters.origins[place] = line.counts.0;
+        if let Some((least, most)) = line.allowed {
+            counters.origins[place].allowed = Allowed::between(least, most);
+        }
         gauges.origins[place] = line.levels.0;
         gauges.lanes[place] = line.lane.0;
     }

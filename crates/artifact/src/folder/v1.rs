@@ -44,6 +44,7 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
             service_time: Some(get(&old, "service_time")?),
             events: None,
             retries: None,
+            body_bytes: None,
             spilled: 0,
         })
     };
@@ -244,6 +245,7 @@ impl Operation1 {
             service_time: None,
             events: None,
             retries: None,
+            body_bytes: None,
             spilled: 0,
         }
     }

@@ -62,6 +62,7 @@ impl Tally {
             arrivals: OperationArrivals::of_all(&arrivals),
             failures: self.failures(&self.totals.counters.measured),
             codes: self.codes(&self.totals.counters.codes),
+            body_bytes: self.body_bytes(&self.totals.counters.codes, self.totals.counters.body_bytes),
             // Of all operations, the document has them already.
             events: None,
             retries: self.retries_of(&self.totals.counters.measured),
@@ -96,6 +97,7 @@ impl Tally {
             ),
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: self.codes(&record.codes),
+            body_bytes: self.body_bytes(&record.codes, record.body_bytes),
             events: self.events_of(place, open),
             retries: self.retries_of(&record.outcomes),
             response_time: times(Series::Response, Series::ResponseCensored, open),
@@ -103,6 +105,11 @@ impl Tally {
                 .then(|| times(Series::Service, Series::ServiceCensored, 0)),
             spilled: Series::BY_OPERATION.iter().map(|&series| record.sums(series).spilled).sum(),
         }
+    }
+
+    /// Of the bodies of these answers, where there are any and their sizes were recorded.
+    fn body_bytes(&self, codes: &[u64], bytes: u64) -> Option<u64> {
+        (self.header.has_sizes && codes.iter().any(|n| *n > 0)).then_some(bytes)
     }
 
     /// Of an operation, a load or an origin. `scheduled` is what the schedule says, if it does.

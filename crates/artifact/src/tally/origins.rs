@@ -2,7 +2,7 @@
 
 use super::intervals::Measured;
 use super::{Ending, OriginEnding, Tally, distribution};
-use crate::document::{AddressArrivals, Connections, Origin};
+use crate::document::{AddressArrivals, AllowedAtOnce, Connections, Origin};
 use crate::header::{ConnectionPlan, OriginPlan};
 use unblink_core::record::{AddressRecord, Apart, ConnectionCounts, OperationRecord, Series};
 
@@ -95,6 +95,7 @@ fn connections(
         own_again: counts.own_again,
         closed_with_journey: counts.closed_with_journey,
         streams: plan.streams,
+        allowed: plan.streams.and(counts.allowed.range()).map(|(least, most)| AllowedAtOnce { least, most }),
         web_socket: plan.web_socket.clone(),
         redis: plan.redis.clone(),
         postgres: plan.postgres.clone(),

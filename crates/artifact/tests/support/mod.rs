@@ -15,7 +15,7 @@ use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    AddressRecord, Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes,
+    AddressRecord, Allowed, Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes,
     SampleBlocks, SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
@@ -94,6 +94,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             .to_vec(),
         journeys: Vec::new(),
         operations_are_whole: true,
+        has_sizes: true,
         objectives: Default::default(),
         watch: Default::default(),
         fanout: None,
@@ -147,9 +148,9 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         }
         let operation = bank.operations.get_mut(place).expect("there are two");
         operation.outcomes = any_outcomes(random);
-        for _ in 0..random.below(5) {
-            operation.codes[random.below(Code::COUNT as u64) as usize] += random.below(99);
-        }
+        (0..random.below(5))
+            .for_each(|_| operation.codes[random.below(Code::COUNT as u64) as usize] += random.below(99));
+        operation.body_bytes = random.below(1 << 50);
     }
     let counters = &mut bank.counters;
     counters.measured = any_outcomes(random);
@@ -159,6 +160,8 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     for _ in 0..random.below(5) {
         counters.codes[random.below(Code::COUNT as u64) as usize] += random.below(99);
     }
+    counters.body_bytes = random.below(1 << 50);
+    counters.origins[0].allowed = Allowed::between(random.below(99) as u32, 99);
     counters.origins[0].attempted = random.below(99);
     counters.origins[0].opened = random.below(99);
     counters.origins[0].failed = random.below(99);
@@ -313,6 +316,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         count(&mut apart.outcomes);
         if !times_out {
             apart.codes[if fails { 400 } else { 100 }] += 1;
+            apart.body_bytes += if fails { 20 } else { 300 };
         }
         let (row, outcome) = if times_out {
             bank.track_mut(Series::ResponseCensored).record(TIMEOUT);

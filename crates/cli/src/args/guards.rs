@@ -13,7 +13,7 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "PATH")]
     pub kill_file: Option<PathBuf>,
 
-    /// Ask this URL twice a second, and stop unless it answers 2xx; also if there is no answer for 2 s
+    /// Ask this URL four times a second, and stop within 1 s unless it answers 2xx, also if it is silent
     #[arg(long, value_name = "URL")]
     pub kill_url: Option<String>,
 

@@ -170,10 +170,8 @@ fn one(
                        anyway: leave own-connection out";
         return Err(wrong(plan, table, message));
     }
-    if hold_connection {
-        if let Some(why) = held::refusal(&steps, own_connection) {
-            return Err(wrong(plan, table, why));
-        }
+    if hold_connection && let Some(why) = held::refusal(&steps, own_connection) {
+        return Err(wrong(plan, table, why));
     }
     let cookies = cookies.then_some(so_far.origins);
     Ok(Journey { name, share, cookies, own_connection, hold_connection, steps })

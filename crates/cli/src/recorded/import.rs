@@ -5,6 +5,7 @@ use crate::args::recorded::{ImportArgs, LogArgs, LogFormat};
 use crate::errors::refuse;
 use crate::{exit, output, signals};
 use anyhow::{Context, Error, Result, anyhow, bail};
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use unblink_trace::anonymous::{Anonymous, Keep, Key, SECRET_MIN};
 use unblink_trace::format::unpacked;
 use unblink_trace::import::{Import, ImportError, Imported, Input};
 use unblink_trace::source::{self, JsonLines, Map, Source};
-use unblink_trace::{Finding, Lacking, Unreadable};
+use unblink_trace::{AnswerIs, Finding, Lacking, Unreadable};
 
 /// Stands for standard input.
 pub(super) const STDIN: &str = "-";
@@ -144,6 +145,7 @@ fn told(args: &ImportArgs, imported: &Imported) -> String {
         (counts.blank, "empty, or a comment".into()),
         (counts.out_of_window, "too far out of order".into()),
     ];
+    rows.extend(counts.answers.iter().map(|(is, n)| (*n, answer_words(*is).into())));
     rows.extend(counts.unreadable.iter().map(|(why, n)| (*n, why_words(*why).into())));
     let lacking = counts.lacking.iter().map(|(what, n)| (*n, lacking_words(*what).to_string()));
     let table = |rows: Vec<(u64, String)>| -> String {
@@ -154,6 +156,10 @@ fn told(args: &ImportArgs, imported: &Imported) -> String {
     };
     let mut out = format!("{} from {}\n", format::plural(counts.lines, "line", "lines"), args.format.name());
     out += &table(rows);
+    if counts.unanswered > 0 {
+        let unanswered = format::plural(counts.unanswered, "request has", "requests have");
+        let _ = writeln!(out, "{unanswered} no answer in it");
+    }
     let lacking = table(lacking.collect());
     if !lacking.is_empty() {
         out += "The trace does not have all of them as they were\n";
@@ -161,6 +167,16 @@ fn told(args: &ImportArgs, imported: &Imported) -> String {
     }
     out += &format!("Trace  {}\n", args.output.display());
     format::plain(&out)
+}
+
+fn answer_words(is: AnswerIs) -> &'static str {
+    match is {
+        AnswerIs::Joined => "answers: their requests have status, size and duration",
+        AnswerIs::Stray => "answers without their request",
+        AnswerIs::Again => "answers to requests that have one",
+        AnswerIs::Interim => "answers that another one follows (1xx)",
+        AnswerIs::OfReplay => "answers to replayed requests",
+    }
 }
 
 fn why_words(why: Unreadable) -> &'static str {

@@ -1,7 +1,9 @@
 //! What stops a load from outside of it: kill switches, budgets, and a name that leads to where no load may go. Kill switches
 //! have threads of their own, so that they are heard within a second, whatever the workers do.
 
+use super::alive::spawn;
 use super::by_default::by_default;
+use super::kill_url;
 use super::question::{How, Questions};
 use super::way::Moved;
 use crate::args::guards::GuardArgs;
@@ -9,9 +11,9 @@ use crate::args::run::RunArgs;
 use crate::args::tls::TlsArgs;
 use crate::errors::refused;
 use crate::observe::{End, Observer, Why};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
@@ -22,18 +24,11 @@ use unblink_core::schedule::{Rate, Schedule};
 use unblink_core::time::{Instant, Nanos};
 use unblink_engine::controls::Controls;
 use unblink_engine::limits::Limits;
-use unblink_engine::preflight::PreflightError;
 use unblink_report::format;
 
 /// From one look at a file to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// From one answer of a kill URL to the next question.
-const ASK_EVERY: Duration = Duration::from_millis(500);
-/// For one answer.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// So many questions in a row without an answer are two seconds of silence, with the time between them.
-const UNANSWERED_MAX: u32 = 2;
-/// For the answer before the load.
+/// For a kill URL's answer before the load.
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
 /// What is under way when a kill switch stops journeys or retries is waited for so long: what would follow it is load, too.
 const GRACE: Duration = Duration::from_millis(500);
@@ -209,7 +204,7 @@ impl Guards {
         if has_followers && let Some(at) = watching.planned.iter().map(|(at, ..)| *at).min() {
             watching.end_after(Duration::from_nanos(at.0) + GRACE)?;
         }
-        for (every, look) in looks(kill_file, moved, kill_url) {
+        for (every, look) in looks(kill_file, moved, kill_url)? {
             watching.thread(every, look)?;
         }
         Ok((watching, Spending::new(budgets)))
@@ -222,7 +217,7 @@ impl Guards {
     ) -> Result<(Vec<Sender<()>>, Spending)> {
         let Guards { kill_file, kill_url, budgets, moved, .. } = self;
         let mut alive = Vec::new();
-        for (every, mut look) in looks(kill_file, moved, kill_url) {
+        for (every, mut look) in looks(kill_file, moved, kill_url)? {
             let stop = stop.clone();
             alive.push(spawn(move |ended| {
                 while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
@@ -239,35 +234,18 @@ impl Guards {
 type Look = Box<dyn FnMut() -> Option<(GuardKind, String)> + Send>;
 
 /// What is to be looked at, and how often.
-fn looks(kill_file: Option<PathBuf>, moved: Moved, kill_url: Option<Questions>) -> Vec<(Duration, Look)> {
+fn looks(
+    kill_file: Option<PathBuf>,
+    moved: Moved,
+    kill_url: Option<Questions>,
+) -> Result<Vec<(Duration, Look)>> {
     let file: Look = Box::new(move || switched(kill_file.as_deref(), &moved));
-    let url = kill_url.map(|questions| {
-        let mut unanswered = 0;
-        let url: Look = Box::new(move || {
-            let said = match questions.ask(0, PATIENCE) {
-                Ok(()) => {
-                    unanswered = 0;
-                    return None;
-                }
-                Err(PreflightError::Answer { answer, .. }) => format!("answers {answer:?}"),
-                Err(_) if unanswered + 1 < UNANSWERED_MAX => {
-                    unanswered += 1;
-                    return None;
-                }
-                Err(why) => format!("does not answer: {why}"),
-            };
-            Some((GuardKind::KillUrl, format!("--kill-url {} {said}", questions.shown())))
-        });
-        (ASK_EVERY, url)
-    });
-    [(LOOK_EVERY, file)].into_iter().chain(url).collect()
-}
-
-/// A thread that lives until what this gives is dropped.
-fn spawn(life: impl FnOnce(Receiver<()>) + Send + 'static) -> Result<Sender<()>> {
-    let (alive, ended) = channel();
-    let thread = std::thread::Builder::new().name("guard".into()).spawn(move || life(ended));
-    thread.map(|_| alive).context("can't watch for what stops the load")
+    let mut all = vec![(LOOK_EVERY, file)];
+    if let Some(questions) = kill_url {
+        let mut look = kill_url::looked_at(questions)?;
+        all.push((kill_url::LOOK_EVERY, Box::new(move || Some((GuardKind::KillUrl, look()?)))));
+    }
+    Ok(all)
 }
 
 /// Why no more load may be sent, as far as a file and a name tell.

@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 pub(crate) mod abort;
+mod alive;
 mod asking;
 mod by_answers;
 mod by_default;
@@ -14,6 +15,7 @@ mod grpc;
 pub(crate) mod guards;
 mod held;
 mod job;
+mod kill_url;
 pub(crate) mod lead;
 pub(crate) mod objectives;
 mod pool;

@@ -397,6 +397,7 @@ fn header(
         journeys: journeys(args, requests, &operations),
         operations,
         operations_are_whole: true,
+        has_sizes: true,
         objectives: asked.slos.document(&asked.rules),
         watch: Default::default(),
         fanout: args.exports.fanout,

@@ -332,6 +332,7 @@ impl Described {
             operations: asked.operations(plan),
             journeys: Vec::new(),
             operations_are_whole: true,
+            has_sizes: false,
             objectives: Default::default(),
             watch: Default::default(),
             fanout: None,

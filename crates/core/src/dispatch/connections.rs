@@ -296,6 +296,16 @@ impl Connections {
         self.conns.release(slot);
     }
 
+    /// Requests at once on a connection, as they were asked for.
+    pub(super) fn places(&self) -> u32 {
+        self.places
+    }
+
+    /// How many requests at once the connection takes when it opens.
+    pub(super) fn places_once_open(&self, slot: u32) -> u32 {
+        self.conns[slot].room_when_open
+    }
+
     /// From now on the connection takes `room` requests at once, but no more than were asked for.
     pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
         let room = room.min(self.places);

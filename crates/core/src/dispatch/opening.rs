@@ -21,7 +21,9 @@ impl<L: Load> Dispatch<L> {
     ) {
         let connections = &mut self.lane(id).connections;
         let Some(slot) = connections.resolve(id) else { return };
+        let places = connections.places_once_open(slot);
         connections.opened(slot, now);
+        rec.allowed(usize::from(id.origin), places);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
         self.socket_opened(usize::from(id.origin), slot, now, out, rec);
         // It may have been told so meanwhile.

@@ -17,9 +17,11 @@ impl<L: Load> Dispatch<L> {
         let connections = &mut self.lane(id).connections;
         let Some(slot) = connections.resolve(id) else { return };
         connections.set_room(slot, places, now);
+        let most = connections.places();
         let origin = usize::from(id.origin);
         rec.connections(origin).allowed_none += u64::from(places == 0);
         if self.lanes[origin].connections.at(slot).is_open {
+            rec.allowed(origin, places.min(most));
             self.close_if_over(origin, slot, now, out, rec);
         }
     }

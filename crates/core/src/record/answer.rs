@@ -11,6 +11,8 @@ pub struct Answer {
     pub failure: Option<FailureKind>,
     /// What it says of itself, where that is counted.
     pub code: Option<Code>,
+    /// Bytes of its body, as they were sent.
+    pub body_bytes: u64,
     /// When the first byte was read.
     pub first_byte: Instant,
     /// What follows it, if it is as it must be.

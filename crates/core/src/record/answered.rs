@@ -1,7 +1,6 @@
 //! What only some answers bring: each off the way of the others.
 
 use super::{Answer, Flight, Recorder, Series};
-use crate::code::Code;
 use crate::outcome::Outcome;
 use crate::time::{Instant, Nanos};
 
@@ -16,8 +15,8 @@ impl Recorder {
         now: Instant,
     ) -> Outcome {
         let arrival = &flight.arrival;
-        if let Some(code) = answer.code.filter(|_| self.is_apart(arrival)).map(Code::index) {
-            self.places(arrival).each(&mut self.bank, |record| record.codes[code] += 1);
+        if answer.code.is_some() && self.is_apart(arrival) {
+            self.places(arrival).each(&mut self.bank, |record| record.answered(answer));
         }
         match answer.failure.filter(|_| now.since(arrival.intended) <= self.timeout) {
             Some(kind) => self.note_failed(flight, connection, kind, answer.code, now),
@@ -33,15 +32,13 @@ impl Recorder {
     pub(super) fn answered_apart(
         &mut self,
         flight: &Flight,
-        code: Option<Code>,
+        answer: &Answer,
         response: Nanos,
         service: Nanos,
     ) {
         let (places, is_after_load) = (self.places(&flight.arrival), self.is_after_load(&flight.arrival));
         places.each(&mut self.bank, |record| {
-            if let Some(code) = code {
-                record.codes[code.index()] += 1;
-            }
+            record.answered(answer);
             record.outcomes.ok += 1;
             record.outcomes.ok_after_load += u64::from(is_after_load);
         });

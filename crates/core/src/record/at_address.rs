@@ -94,6 +94,7 @@ mod tests {
     const OK: Answer = Answer {
         failure: None,
         code: None,
+        body_bytes: 0,
         first_byte: Instant(240),
         then: Then::Done,
         reusable: true,

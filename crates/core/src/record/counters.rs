@@ -1,5 +1,6 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
+use super::allowed::Allowed;
 use super::counted::{Summed, counted};
 use super::progress::EventCounts;
 use super::{Flight, RetryCauses, RetryCounts};
@@ -124,6 +125,10 @@ counted! {
         held,
         /// Those of `held` that were closed because their journey ended and had left something open, such as a transaction.
         closed_open,
+    }
+    besides {
+        /// How many requests at once the target allows a connection, where one may carry several.
+        allowed: Allowed,
     }
 }
 
@@ -285,6 +290,8 @@ pub struct Counters {
     pub warmup: Outcomes,
     /// Answers by [`Code::index`]; measured part only.
     pub codes: [u64; Code::COUNT],
+    /// Of the bodies of these answers.
+    pub body_bytes: u64,
     /// Connections by origin, over the whole run, warm-up included.
     pub origins: [ConnectionCounts; ORIGINS_MAX],
     /// Causes of send lag; measured part only.
@@ -309,6 +316,7 @@ impl Default for Counters {
             measured: Outcomes::default(),
             warmup: Outcomes::default(),
             codes: Summed::ZERO,
+            body_bytes: 0,
             origins: Summed::ZERO,
             lag: LagCauses::default(),
             bytes_received: 0,
@@ -334,6 +342,7 @@ impl Counters {
         self.measured.add(&o.measured);
         self.warmup.add(&o.warmup);
         self.codes.sum(&o.codes);
+        self.body_bytes += o.body_bytes;
         self.origins.sum(&o.origins);
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;

@@ -5,6 +5,7 @@
 
 mod absence;
 mod ages;
+mod allowed;
 mod answer;
 mod answered;
 mod at_address;
@@ -40,6 +41,7 @@ mod timeline;
 mod track;
 
 pub use ages::Ages;
+pub use allowed::Allowed;
 pub use answer::{Answer, Then};
 pub use bank::Bank;
 pub use bins::RECORDABLE_MAX;

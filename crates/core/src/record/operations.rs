@@ -1,7 +1,7 @@
 //! What is recorded by operation: where its arrivals ended, the answers by status, response and service times.
 
 use super::pages::{Paged, Pages};
-use super::{Outcomes, Series, Track};
+use super::{Answer, Outcomes, Series, Track};
 use crate::code::Code;
 use crate::time::Nanos;
 use hdrhistogram::Counter;
@@ -22,6 +22,8 @@ pub struct OperationRecord {
     pub outcomes: Outcomes,
     /// Answers by [`Code::index`].
     pub codes: [u64; Code::COUNT],
+    /// Of the bodies of these answers.
+    pub body_bytes: u64,
     durations: [Paged; Series::BY_OPERATION.len()],
 }
 
@@ -44,12 +46,21 @@ impl Default for OperationRecord {
         OperationRecord {
             outcomes: Outcomes::default(),
             codes: [0; Code::COUNT],
+            body_bytes: 0,
             durations: std::array::from_fn(|_| Paged::default()),
         }
     }
 }
 
 impl OperationRecord {
+    /// Counts an answer.
+    pub(super) fn answered(&mut self, answer: &Answer) {
+        if let Some(code) = answer.code {
+            self.codes[code.index()] += 1;
+            self.body_bytes += answer.body_bytes;
+        }
+    }
+
     /// The figures of one of [`Series::BY_OPERATION`].
     pub fn sums(&self, series: Series) -> Sums {
         let Paged { count, spilled, sum_ns, max_ns, .. } = self.durations[series as usize];
@@ -183,6 +194,7 @@ impl Operations<u64> {
             let to = &mut self.each[place];
             to.outcomes.add(&from.outcomes);
             to.codes.iter_mut().zip(from.codes).for_each(|(a, b)| *a += b);
+            to.body_bytes += from.body_bytes;
             for series in Series::BY_OPERATION {
                 let sums = from.sums(series);
                 if sums.count > 0 {
@@ -201,6 +213,7 @@ impl<C: Counter> PartialEq for Operations<C> {
             let (a, b) = (&self.each[place], &other.each[place]);
             a.outcomes == b.outcomes
                 && a.codes == b.codes
+                && a.body_bytes == b.body_bytes
                 && Series::BY_OPERATION.into_iter().all(|series| {
                     a.sums(series) == b.sums(series) && self.bins(place, series).eq(other.bins(place, series))
                 })

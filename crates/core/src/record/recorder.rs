@@ -122,6 +122,13 @@ impl Recorder {
         &mut self.bank.counters.origins[origin]
     }
 
+    /// An open connection to `origin` takes so many requests at once.
+    pub fn allowed(&mut self, origin: usize, places: u32) {
+        if self.shares_connections {
+            self.connections(origin).allowed.note(places);
+        }
+    }
+
     /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
     pub fn swap(&mut self, mut empty: Box<Bank<u32>>, until: Instant) -> Box<Bank<u32>> {
         let until = until.since(self.start);
@@ -250,6 +257,7 @@ impl Recorder {
         let measured = self.is_measured(&flight.arrival);
         if let Some(code) = answer.code.filter(|_| measured) {
             self.bank.counters.codes[code.index()] += 1;
+            self.bank.counters.body_bytes += answer.body_bytes;
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
@@ -270,7 +278,7 @@ impl Recorder {
         self.note_whole(flight);
         let service = now.since(flight.attempt.unwrap_or(now));
         if self.keeps_apart {
-            self.answered_apart(flight, answer.code, response, service);
+            self.answered_apart(flight, answer, response, service);
         }
         self.bank.shared.response.record(response);
         if answer.first_byte == now {

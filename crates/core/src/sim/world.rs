@@ -384,6 +384,7 @@ fn seen(what: What, now: Instant) -> Event {
             let answer = Answer {
                 failure,
                 code: Code::of_status(status),
+                body_bytes: 0,
                 first_byte: now,
                 then,
                 reusable: true,

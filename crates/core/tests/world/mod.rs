@@ -235,6 +235,7 @@ impl World {
                     Answer {
                         failure,
                         code: Code::of_status(status),
+                        body_bytes: 0,
                         first_byte: now,
                         then,
                         reusable,

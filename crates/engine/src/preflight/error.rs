@@ -118,10 +118,36 @@ pub(super) fn hint_at_violation(
     }
 }
 
+/// What an alert may come of. In TLS 1.3 the client has done its part of the handshake before the server looks at its certificate.
+pub(super) fn hint_at_alert(source: &io::Error) -> &'static str {
+    use AlertDescription::{
+        BadCertificate, CertificateExpired, CertificateRequired, CertificateRevoked, CertificateUnknown,
+        DecryptError, UnknownCA, UnsupportedCertificate,
+    };
+    match tls_error(source) {
+        Some(TlsError::AlertReceived(CertificateRequired)) => {
+            "; it demands a client certificate: give one with --cert and --key"
+        }
+        Some(TlsError::AlertReceived(
+            BadCertificate
+            | CertificateExpired
+            | CertificateRevoked
+            | CertificateUnknown
+            | DecryptError
+            | UnknownCA
+            | UnsupportedCertificate,
+        )) => "; it does not accept the client certificate: give one that it trusts with --cert and --key",
+        _ => "",
+    }
+}
+
+fn tls_error(source: &io::Error) -> Option<&TlsError> {
+    source.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>())
+}
+
 /// What the failure of a TLS handshake may come of.
 pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, _]: Schemes) -> String {
-    let error = source.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
-    match (error, source.kind()) {
+    match (tls_error(source), source.kind()) {
         (Some(TlsError::InvalidCertificate(error)), _) => hint_at_certificate(error).to_string(),
         (Some(TlsError::AlertReceived(AlertDescription::NoApplicationProtocol)), _) => {
             format!("; it refuses {protocol}: choose another version by --http")
@@ -133,7 +159,7 @@ pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, _]: 
         (_, io::ErrorKind::UnexpectedEof) => {
             format!("; a server that does not speak TLS may do so: if it is one, write {plain}")
         }
-        _ => String::new(),
+        _ => hint_at_alert(source).to_string(),
     }
 }
 

@@ -52,6 +52,8 @@ impl<P: Protocol> Protocol for Overheard<P> {
 
     const DEADLINE: Option<u16> = P::DEADLINE;
 
+    const BROKEN_OFF: Option<u16> = P::BROKEN_OFF;
+
     const SUCCESSES: u16 = P::SUCCESSES;
 
     const TAKES_TURNS: bool = P::TAKES_TURNS;

@@ -4,7 +4,7 @@ use super::Worker;
 use crate::conn::{News, Reading};
 use rustix::event::epoll::EventFlags;
 use unblink_core::code::Code;
-use unblink_core::dispatch::{CloseKind, ConnId, Event, FlightId, SENDS_PER_CALL_MAX};
+use unblink_core::dispatch::{CloseKind, ConnId, Event, FlightId, Loss, SENDS_PER_CALL_MAX};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::record::Answer;
@@ -148,25 +148,26 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.take_note(now, event);
     }
 
-    /// Forgets answers by which the target says that the time has passed which it was told. Their own timeout ends these arrivals
+    /// Forgets answers by which the target says that the time has passed which it was told, and those that it breaks off then. Their own timeout ends these arrivals
     /// a moment later: as failures they would leave the tail, and take nearly as long.
     fn leave_deadlines(&mut self, now: Instant) {
+        let says_so =
+            |answer: &Answer| answer.failure.is_some() && answer.code == P::DEADLINE.and_then(Code::at);
+        let broken_off = P::BROKEN_OFF.map(|number| FailureKind::protocol(usize::from(number)));
+        let is_broken_off = |loss: &Loss| Some(loss.kind) == broken_off;
         let mut news = std::mem::take(&mut self.common.hearing.news);
         news.retain(|one| match one {
-            News::Answered(flight, answer) => !self.is_deadline(*flight, answer, now),
+            News::Answered(flight, answer) => !(says_so(answer) && self.is_at_end(*flight, now)),
+            News::Lost(flight, loss) => !(is_broken_off(loss) && self.is_at_end(*flight, now)),
             _ => true,
         });
         self.common.hearing.news = news;
     }
 
-    /// Of an answer that says so sooner, somebody else's time has passed.
-    fn is_deadline(&self, flight: FlightId, answer: &Answer, now: Instant) -> bool {
-        let Some(deadline) = P::DEADLINE else { return false };
+    /// The flight is about to time out. What comes sooner tells of somebody else's time.
+    fn is_at_end(&self, flight: FlightId, now: Instant) -> bool {
         let moment = Nanos(self.job.plan.spec().timeout.0 / 100).max(Nanos::from_millis(1));
-        answer.failure.is_some()
-            && answer.code == Code::at(deadline)
-            && self.left(flight, now) <= moment
-            && self.dispatch.awaited(flight).is_some()
+        self.left(flight, now) <= moment && self.dispatch.awaited(flight).is_some()
     }
 
     pub(super) fn read_later(&mut self, id: ConnId) {

@@ -9,7 +9,7 @@ use unblink_artifact::document::{Operation, RecordedAnswers, RunDocument};
 /// A column: its name, what it says, and the least room in which it stands.
 type Column = (&'static str, fn(&RecordedAnswers, &Operation) -> Option<String>, Room);
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     ("recorded", |then, _| Some(format::count(then.requests)), Room::Page),
     ("errors then", |then, _| errors(&then.codes), Room::Narrow),
     ("now", |_, now| errors(&now.codes), Room::Narrow),
@@ -17,7 +17,8 @@ const COLUMNS: [Column; 8] = [
     ("now", |_, now| service(now, 0.5), Room::Narrow),
     ("p99 then", |then, _| Some(format::duration(then.took.as_ref()?.p99_ns)), Room::Narrow),
     ("now", |_, now| service(now, 0.99), Room::Narrow),
-    ("size then", |then, _| Some(format::bytes(then.answer_bytes_mean?.round() as u64)), Room::Page),
+    ("size then", |then, _| Some(size(then.answer_bytes_mean?)), Room::Page),
+    ("now", |_, now| Some(size(now.body_bytes_mean()?)), Room::Page),
 ];
 
 /// The table, if the run replayed anything.
@@ -46,7 +47,7 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
 /// What stands beside what. Where only a part of the record was replayed, what was recorded is still all of it.
 fn note(doc: &RunDocument, recorded: u64) -> String {
     let mut note =
-        "then: as the log has it, of failed requests, too, and to 1\u{a0}%; now: service time of ok answers"
+        "then: as the log has it, of failed requests, too, and to 1\u{a0}%; now: service time of ok answers, mean body of all"
             .to_string();
     let due = doc.arrivals.due();
     if due < recorded {
@@ -63,6 +64,10 @@ fn errors(codes: &BTreeMap<String, u64>) -> Option<String> {
     };
     let all = sum(|_| true);
     (all > 0).then(|| format::share(sum(|code| code.starts_with(['4', '5'])), all))
+}
+
+fn size(bytes_mean: f64) -> String {
+    format::bytes(bytes_mean.round() as u64)
 }
 
 fn service(now: &Operation, q: f64) -> Option<String> {
@@ -105,7 +110,8 @@ mod tests {
         // All that was recorded was replayed, or more.
         assert!(!section(&doc, Room::Page).expect("a replay").note.contains("then has all"));
         let page = rows(Room::Page);
-        assert_eq!(page[0].len(), 9);
+        assert_eq!(page[0].len(), 10);
+        assert_eq!(page[1][9], "–", "an earlier record has no sizes");
         assert_eq!((page[1][1].as_str(), page[1][2].as_str()), ("1 000", "1 %"));
         assert_eq!(
             (page[1][4].as_str(), page[1][6].as_str(), page[1][8].as_str()),
@@ -123,5 +129,12 @@ mod tests {
             format::count(due)
         );
         assert!(note.ends_with(&expected), "{note}");
+        let now = &mut doc.operations[0];
+        now.codes = [("200", 3), ("404", 1)].map(|(code, n)| (code.into(), n)).into();
+        now.body_bytes = Some(2_400);
+        let section = section(&doc, Room::Page).expect("a replay");
+        let Some(Block::Table(table)) = section.blocks.first() else { panic!("a table") };
+        let sizes: Vec<String> = table.rows[0][8..].iter().map(|(_, text)| format::plain(text)).collect();
+        assert_eq!(sizes, ["512 B", "600 B"]);
     }
 }

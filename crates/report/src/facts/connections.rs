@@ -78,6 +78,16 @@ pub(crate) fn addresses(doc: &RunDocument, origin: &Origin) -> Option<String> {
     Some(format!("to {}{more}", listed.join(", ")))
 }
 
+/// What bounded requests at once on a connection, where the target allowed fewer than were asked for.
+pub(crate) fn allowed(origin: &Origin) -> Option<String> {
+    let c = &origin.connections;
+    let (allowed, asked) = (c.allowed?, c.streams?);
+    let [least, most, asked] = [allowed.least, allowed.most, asked].map(|n| format::count(u64::from(n)));
+    let between = if least == most { least } else { format!("{least} to {most}") };
+    (allowed.least < c.streams?)
+        .then(|| format!("the target allows a connection {between} requests at once ({asked} asked for)"))
+}
+
 /// How requests spread over connections, where there was more than one, or one that carried several requests at once.
 pub(crate) fn spread(origin: &Origin) -> Option<String> {
     let c = &origin.connections;
@@ -112,7 +122,7 @@ fn host_and_port(url: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use unblink_artifact::document::Spread;
+    use unblink_artifact::document::{AllowedAtOnce, Spread};
 
     #[test]
     fn an_address_is_told_where_the_url_does_not() {
@@ -148,6 +158,23 @@ mod tests {
         );
         origin.connections.spread = None;
         assert_eq!(spread(&origin), None);
+    }
+
+    #[test]
+    fn what_the_target_allows_is_told_where_it_is_less_than_was_asked_for() {
+        let mut origin = fixture::all_failed().origin().clone();
+        let mut told = |least, most| {
+            origin.connections.streams = Some(100);
+            origin.connections.allowed = Some(AllowedAtOnce { least, most });
+            allowed(&origin)
+        };
+        assert_eq!(told(100, 100), None);
+        let with =
+            |n: &str| Some(format!("the target allows a connection {n} requests at once (100 asked for)"));
+        assert_eq!(told(20, 20), with("20"));
+        assert_eq!(told(1, 100), with("1 to 100"));
+        origin.connections.allowed = None;
+        assert_eq!(allowed(&origin), None);
     }
 
     #[test]

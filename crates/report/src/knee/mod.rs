@@ -52,7 +52,7 @@ pub fn trial_line(trial: &KneeTrial, quantile: f64) -> String {
         "{:>3}  {:<8} {:>9}: {}{percentile}",
         trial.number,
         purpose(trial.purpose),
-        format::rate(rate(trial)),
+        format::rate_asked(rate(trial)),
         verdict(trial.verdict)
     )
 }

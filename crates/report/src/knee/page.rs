@@ -51,10 +51,10 @@ pub(crate) fn body(page: &mut Page, doc: &KneeDocument, scope: &str, level: u8) 
 /// What the answer lies between.
 fn answer(out: &mut String, doc: &KneeDocument) {
     let Some(answer) = &doc.answer else { return };
-    let good = format::rate(answer.good_per_s);
+    let good = format::rate_asked(answer.good_per_s);
     let _ = write!(out, "<p class=\"answer\"><span><b>{good}</b> shown to meet it</span>");
     if let Some(missed) = answer.missed_from_per_s {
-        let _ = write!(out, "<span><b>{}</b> shown not to</span>", format::rate(missed));
+        let _ = write!(out, "<span><b>{}</b> shown not to</span>", format::rate_asked(missed));
     }
     out.push_str("</p>");
 }

@@ -30,17 +30,17 @@ pub(crate) fn answer(doc: &KneeDocument) -> (String, String) {
     }
 }
 
-/// A rate; of recorded traffic also how many times that is.
+/// A rate as it was tried, with its four digits: three would name one that was not. Of recorded traffic also how many times that is.
 fn told(doc: &KneeDocument, per_s: f64) -> String {
     match times(doc, per_s) {
-        Some(times) => format!("{times} what was recorded ({} on average)", format::rate(per_s)),
-        None => format::rate(per_s),
+        Some(times) => format!("{times} what was recorded ({} on average)", format::rate_asked(per_s)),
+        None => format::rate_asked(per_s),
     }
 }
 
 /// The same in a word.
 fn short(doc: &KneeDocument, per_s: f64) -> String {
-    times(doc, per_s).unwrap_or_else(|| format::rate(per_s))
+    times(doc, per_s).unwrap_or_else(|| format::rate_asked(per_s))
 }
 
 /// How many times what was recorded a rate is.
@@ -69,7 +69,7 @@ fn bracketed(doc: &KneeDocument) -> (String, String) {
         (Some(good), Some(missed)) => (
             match times(doc, good) {
                 Some(times) => format!("{}–{}", times.trim_end_matches("\u{a0}×"), short(doc, missed)),
-                None => format!("{}–{}", whole(good), format::rate(missed)),
+                None => format!("{}–{}", whole(good), format::rate_asked(missed)),
             },
             format!("{} {} {why}", met(good), missed_at(doc, missed)),
         ),
@@ -301,11 +301,11 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
     if let Some(last) = doc.knees.last_stationary_per_s {
         let means = match behind(doc).map(rate).reduce(f64::min) {
             Some(next) => {
-                format!("the target kept up with it, however slowly; not with {}", format::rate(next))
+                format!("the target kept up with it, however slowly; not with {}", format::rate_asked(next))
             }
             None => "the highest rate that was tried: the target kept up with all".into(),
         };
-        all.push(("Last stationary", format::rate(last), means));
+        all.push(("Last stationary", format::rate_asked(last), means));
     }
     if let Some(kneedle) = doc.knees.kneedle_per_s {
         all.push(("Kneedle", format::rate(kneedle), "where delivered over offered bends".into()));
@@ -319,12 +319,13 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
             Some(answer) if answer.good_per_s < high => {
                 format!(
                     "{share}; the objective was shown to be met up to {}",
-                    format::rate(answer.good_per_s)
+                    format::rate_asked(answer.good_per_s)
                 )
             }
             _ => format!("{share}: where to run it"),
         };
-        all.push(("Safe band", format!("{}–{}", whole(low), format::rate(high)), means));
+        let band = format!("{}–{}", without_unit(format::rate(low)), format::rate(high));
+        all.push(("Safe band", band, means));
     }
     if let Some(capacity) = doc.capacity_per_s {
         let what = if doc.header.question.has_journeys { "requests; " } else { "" };
@@ -381,7 +382,11 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
         all.push(("USL", "does not fit".into(), means));
     }
     if let Some(quoted) = doc.trials.iter().find(|trial| Some(trial.number) == doc.latency_trial) {
-        all.push(("Latency to quote", latency(quoted, doc), format!("at {}", format::rate(rate(quoted)))));
+        all.push((
+            "Latency to quote",
+            latency(quoted, doc),
+            format!("at {}", format::rate_asked(rate(quoted))),
+        ));
     }
     all
 }
@@ -401,9 +406,12 @@ fn behind(doc: &KneeDocument) -> impl Iterator<Item = &KneeTrial> {
     doc.trials.iter().filter(move |trial| is_behind(trial.verdict))
 }
 
-/// A rate without its unit.
+/// A rate that was tried, without its unit.
 pub(super) fn whole(per_s: f64) -> String {
-    let text = format::rate(per_s);
+    without_unit(format::rate_asked(per_s))
+}
+
+fn without_unit(text: String) -> String {
     text.strip_suffix("/s").map(str::to_string).unwrap_or(text)
 }
 

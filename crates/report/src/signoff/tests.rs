@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use crate::fixture::knee;
 use unblink_artifact::document::VerdictStatus;
+use unblink_artifact::knee::{KneeBracket, KneeDocument, KneeStatus};
 use unblink_artifact::signoff::{SCHEMA, SignoffStage, SignoffStatus, StageStatus};
 
 fn stage(number: u32, kind: &str) -> SignoffStage {
@@ -79,9 +80,32 @@ fn the_knee_is_that_of_the_last_search_before() {
     let (per_s, from) = doc.knee_before(3).expect("it was found");
     assert_eq!((from.number, Some(per_s)), (1, knee().answer.map(|answer| answer.rate_per_s)));
     let mut again = stage(2, "knee");
-    again.take_knee(&unblink_artifact::knee::KneeDocument { answer: None, bracket: None, ..knee() }, 3);
+    again.take_knee(&KneeDocument { answer: None, bracket: None, ..knee() }, 3);
     let doc = document(vec![doc.stages[0].clone(), again, stage(3, "hold")]);
     assert_eq!(doc.knee_before(3), None, "the later search found none");
+}
+
+/// 75 % of it is what the next stage offers: rounded to three digits it would be a rate that nobody tried.
+#[test]
+fn the_knee_has_the_digits_that_its_shares_are_computed_from() {
+    let bracket = KneeBracket { good_per_s: Some(749.7), missed_from_per_s: Some(783.4) };
+    let found =
+        KneeDocument { answer: None, bracket: Some(bracket), status: KneeStatus::Bracketed, ..knee() };
+    let (mut search, mut hold) = (stage(1, "knee"), stage(2, "hold"));
+    search.take_knee(&found, 0);
+    let share = search.knee.as_ref().and_then(|search| search.knee_per_s).map(|knee| knee * 0.75);
+    assert_eq!(share.map(|share| format!("{share:.3}")).as_deref(), Some("562.275"));
+    (hold.rate, hold.rate_asked) = (Some("562.275/s".into()), Some("75% of knee".into()));
+    let part = Some(Part::Knee(Box::new(found)));
+    let doc = document(vec![search, hold]);
+    let text = crate::format::plain(&terminal(&doc, &Style { width: 80, color: false }));
+    let page = crate::format::plain(&html(&doc, &[part, None]));
+    for told in [text.split_whitespace().collect::<Vec<_>>().join(" "), page] {
+        for of_knee in ["knee at 749.7/s or above", "is met at 749.7/s", "562.275/s (75% of knee)"] {
+            assert!(told.contains(of_knee), "{of_knee}: {told}");
+        }
+        assert!(!told.contains("750/s"), "{told}");
+    }
 }
 
 #[test]

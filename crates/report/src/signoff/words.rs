@@ -100,8 +100,8 @@ fn of_run(run: &StageRun) -> String {
 
 fn of_search(search: &StageKnee) -> String {
     match (search.knee_per_s, search.status) {
-        (Some(knee), _) if search.is_lower_bound => format!("knee at {} or above", format::rate(knee)),
-        (Some(knee), _) => format!("knee at {}", format::rate(knee)),
+        (Some(knee), _) if search.is_lower_bound => format!("knee at {} or above", format::rate_asked(knee)),
+        (Some(knee), _) => format!("knee at {}", format::rate_asked(knee)),
         (None, KneeStatus::Interrupted) => "no knee yet".into(),
         (None, _) => "no knee found".into(),
     }
@@ -166,9 +166,9 @@ fn search_sentence(search: &StageKnee) -> String {
         Some(knee) if search.is_lower_bound => format!(
             "{objective} is met at {}, the highest rate that was shown to meet it; the border may lie above. Stages behind \
              go by this rate. {trials}.",
-            format::rate(knee)
+            format::rate_asked(knee)
         ),
-        Some(knee) => format!("{objective} is met up to {}. {trials}.", format::rate(knee)),
+        Some(knee) => format!("{objective} is met up to {}. {trials}.", format::rate_asked(knee)),
         None => format!("No rate can be named up to which {objective} is met. {trials}."),
     }
 }

@@ -1,5 +1,6 @@
 //! Formats of logs: text by a pattern, JSON Lines, HAR, GoReplay. Each turns its input into entries, one at a time.
 
+mod answers;
 mod apache;
 mod error;
 mod field;
@@ -20,6 +21,7 @@ pub use nginx::nginx;
 pub use pattern::Pattern;
 
 use crate::Unreadable;
+use crate::counts::AnswerIs;
 use crate::entry::Entry;
 use crate::lines::{self, Line};
 use std::io::{self, BufRead};
@@ -57,6 +59,8 @@ pub(crate) enum Got {
     NoRequest,
     /// It is empty or a comment.
     Blank,
+    /// It is an answer, which a request has taken over or not.
+    Answer(AnswerIs),
 }
 
 /// A record, and the text that it was read from, as far as there is one.

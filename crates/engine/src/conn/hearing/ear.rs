@@ -155,6 +155,7 @@ impl Sink for Ear<'_> {
         let answer = Answer {
             failure,
             code: self.hearing.codes.code(&reply),
+            body_bytes: reply.body_bytes,
             first_byte: self.hearing.flights[flight.slot as usize].first_byte.unwrap_or(self.now),
             then,
             reusable: reply.reusable && !self.is_last,
