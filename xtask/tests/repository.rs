@@ -22,4 +22,4 @@ macro_rules! checks {
     };
 }
 
-checks! { layering purity length circles names clock printing unsafety unfinished links flags }
+checks! { layering purity length circles names clock printing unsafety unfinished links flags corpora }

@@ -16,7 +16,7 @@ use std::collections::{HashMap, VecDeque};
 use unblink_core::dispatch::{ACTIONS_MAX, Action, ConnId, Event, FlightId, OPENS_PER_TICK_MAX, Pool, Room};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::record::{ConnectionLevels, Gauges, LaneLevels, RetryCounts};
+use unblink_core::record::{Allowed, ConnectionLevels, Gauges, LaneLevels, RetryCounts};
 use unblink_core::sim::{Part, Sight, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
@@ -164,7 +164,12 @@ impl<'a> Books<'a> {
                     lane.opened += 1;
                     lane.peak = lane.peak.max(lane.carried.open);
                     self.connects.push(times.connect);
-                    self.tally.connections(id.origin).opened += 1;
+                    let counts = self.tally.connections(id.origin);
+                    counts.opened += 1;
+                    // The simulated server never allows another number.
+                    if self.room.places > 1 {
+                        counts.allowed = Allowed::between(self.room.places, self.room.places);
+                    }
                 }
             }
             Event::ConnectFailed(id, kind) => self.connect_failed(id, kind)?,
