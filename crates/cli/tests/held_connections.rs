@@ -1,10 +1,10 @@
 //! Journeys that hold a connection of the pool: transactions of a real PostgreSQL over several steps, and requests of HTTP.
 
+use crate::own_connections::{MIXED, by_connection};
 use crate::stores::Postgres;
-use crate::support::hostile::{Act, Hostile, Seen, ok};
+use crate::support::hostile::{Act, Hostile, ok};
 use crate::support::{Place, Said};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Each moves 1 from an account of the first half to one of the second, and thinks between the statements.
@@ -158,58 +158,29 @@ fn a_transaction_is_tried_as_one() {
     assert_eq!(postgres.sql(halves), "0|-1", "nothing of it is done");
 }
 
-const SHOP: &str = r#"
-[let]
-n = "sequential(1000000)"
-[load]
-rate = 100
-duration = "1s"
-seed = 1
-[connections]
-connections = 3
-[[requests]]
-share = "50%"
-name = "items"
-url = "/items"
-[[journeys]]
-name = "buy"
-share = "50%"
-hold-connection = true
-think = "30ms"
-[[journeys.steps]]
-name = "search"
-url = "/search/{{n}}"
-[[journeys.steps]]
-name = "cart"
-url = "/cart/{{n}}"
-[[journeys.steps]]
-name = "order"
-url = "/order/{{n}}"
-"#;
+/// The same journeys over three connections of the pool, which they hold.
+fn shop() -> String {
+    format!("[connections]\nconnections = 3\n{}", MIXED.replace("own-connection", "hold-connection"))
+}
 
 #[test]
 fn over_http_nobody_else_uses_a_connection_that_is_held() {
     let server = Hostile::start(|_| Act::AnswerAfter(Duration::from_millis(2), ok()));
     let place = Place::new();
-    place.file("plan.toml", SHOP);
+    place.file("plan.toml", &shop());
     let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
     run.assert_accounts();
     assert_eq!((run.count("/journeys/0/account/completed"), run.arrivals("ok")), (50, 200));
     assert_eq!((run.connections("opened"), run.connections("held")), (3, 50));
-    let mut by_connection: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for Seen { connection, target, .. } in server.seen() {
-        by_connection.entry(connection).or_default().push(target);
-    }
     let mut whole = 0;
-    for seen in by_connection.values() {
+    for seen in by_connection(&server).values() {
         let mut seen = seen.iter();
-        while let Some(target) = seen.next() {
-            let Some(number) = target.strip_prefix("/search/") else {
-                assert_eq!(target, "/items");
+        while let Some((step, number)) = seen.next() {
+            if step == "items" {
                 continue;
-            };
-            let next = [seen.next(), seen.next()].map(|one| one.cloned().unwrap_or_default());
-            assert_eq!(next, [format!("/cart/{number}"), format!("/order/{number}")]);
+            }
+            let next = ["cart", "order"].map(|step| Some((step.to_string(), number.clone())));
+            assert_eq!((step.as_str(), [seen.next().cloned(), seen.next().cloned()]), ("search", next));
             whole += 1;
         }
     }
@@ -223,7 +194,7 @@ fn over_http_a_journey_fails_whose_connection_is_closed() {
         false => Act::Answer(ok()),
     });
     let place = Place::new();
-    place.file("plan.toml", SHOP);
+    place.file("plan.toml", &shop());
     let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
     run.assert_accounts();
     assert_eq!(run.count("/journeys/0/failures/closed_early"), 50);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Half of the arrivals begin journeys; the number of a journey is in each of its paths.
-const MIXED: &str = r#"
+pub(crate) const MIXED: &str = r#"
 [let]
 n = "sequential(1000000)"
 [load]
@@ -36,7 +36,7 @@ url = "/order/{{n}}"
 "#;
 
 /// What came over each connection, in order, as the names of the steps and the number of the journey.
-fn by_connection(server: &Hostile) -> BTreeMap<usize, Vec<(String, String)>> {
+pub(crate) fn by_connection(server: &Hostile) -> BTreeMap<usize, Vec<(String, String)>> {
     let mut all: BTreeMap<usize, Vec<(String, String)>> = BTreeMap::new();
     for Seen { connection, target, .. } in server.seen() {
         let mut parts = target.trim_start_matches('/').split('/').map(str::to_string);
