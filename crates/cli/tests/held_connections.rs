@@ -167,7 +167,7 @@ fn shop() -> String {
 fn over_http_nobody_else_uses_a_connection_that_is_held() {
     let server = Hostile::start(|_| Act::AnswerAfter(Duration::from_millis(2), ok()));
     let place = Place::new();
-    place.file("plan.toml", &shop());
+    place.file("plan.toml", shop());
     let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
     run.assert_accounts();
     assert_eq!((run.count("/journeys/0/account/completed"), run.arrivals("ok")), (50, 200));
@@ -194,7 +194,7 @@ fn over_http_a_journey_fails_whose_connection_is_closed() {
         false => Act::Answer(ok()),
     });
     let place = Place::new();
-    place.file("plan.toml", &shop());
+    place.file("plan.toml", shop());
     let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
     run.assert_accounts();
     assert_eq!(run.count("/journeys/0/failures/closed_early"), 50);
