@@ -77,12 +77,7 @@ impl<L: Load> Dispatch<L> {
             let held = flight.arrival.slot.and_then(|journey| self.lanes[origin].connections.own_of(journey));
             match held {
                 Some((conn, true)) => {
-                    let connections = &self.lanes[origin].connections;
-                    (flight.ready, flight.is_alone) = (connections.rested_from(conn), true);
-                    let id = connections.id(conn);
-                    let Arrival { operation, index, .. } = flight.arrival;
-                    let flight = self.take_off_alone(&flight, origin, conn, false);
-                    out.push(Action::Send { conn: id, flight, operation, arrival: index });
+                    self.bind_own(&mut flight, origin, conn, false, out);
                     self.sends += 1;
                 }
                 // What was begun on it is gone, and must not go on by halves.

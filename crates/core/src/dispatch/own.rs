@@ -164,8 +164,15 @@ impl<L: Load> Dispatch<L> {
         true
     }
 
-    /// Puts a flight on its journey's own connection. `waited` says whether it waited for that connection.
-    fn bind_own(&mut self, flight: &mut Flight, origin: usize, conn: u32, waited: bool, out: &mut Actions) {
+    /// Puts a flight on the connection that its journey has or holds. `waited` says whether it waited for that connection.
+    pub(super) fn bind_own(
+        &mut self,
+        flight: &mut Flight,
+        origin: usize,
+        conn: u32,
+        waited: bool,
+        out: &mut Actions,
+    ) {
         let connections = &self.lanes[origin].connections;
         let ready = connections.rested_from(conn);
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };

@@ -1,6 +1,6 @@
 //! Journeys that hold a connection of all: the books of the world check each send, and here is what it comes to.
 
-use super::{Dice, Server, WORLDS, play, random_world, travelling_world};
+use super::{Dice, Server, WORLDS, random_world, travelling_world};
 use unblink_core::dispatch::{Pool, Room};
 use unblink_core::origins::Origins;
 use unblink_core::plan::Plan;
@@ -42,13 +42,7 @@ fn what_is_held_carries_nobody_elses_requests() {
     let (mut held, mut on, mut waited) = (0, 0, 0);
     for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = held_world(seed);
-        let (bank, world) = play(&plan, server, stop);
-        let mut all = bank.counters.measured;
-        all.add(&bank.counters.warmup);
-        assert_eq!(all.ended(), all.due, "seed {seed}: {all:?}");
-        let length = plan.load_length().min(stop.unwrap_or(plan.load_length()));
-        super::check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
-        super::journeys::check_journeys(seed, &plan, &bank, length);
+        let (bank, world) = super::journeys::play_and_check(seed, &plan, server, stop);
         let counts = bank.counters.connections();
         assert_eq!((counts.own, counts.closed_with_journey, counts.closed_open), (0, 0, 0), "seed {seed}");
         held += counts.held;

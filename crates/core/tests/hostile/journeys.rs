@@ -1,8 +1,26 @@
 //! What is recorded of journeys and their steps adds up.
 
+use super::{Server, World, check_recorder, play};
 use unblink_core::plan::Plan;
 use unblink_core::record::{Bank, Outcomes, Series, StepCounts};
 use unblink_core::time::Nanos;
+
+/// Plays a world of journeys: each arrival has ended once, and the record agrees with itself.
+pub(crate) fn play_and_check(
+    seed: u64,
+    plan: &Plan,
+    server: Server,
+    stop: Option<Nanos>,
+) -> (Box<Bank<u32>>, World) {
+    let (bank, world) = play(plan, server, stop);
+    let mut all = bank.counters.measured;
+    all.add(&bank.counters.warmup);
+    assert_eq!(all.ended(), all.due, "seed {seed}: {all:?}");
+    let length = plan.load_length().min(stop.unwrap_or(plan.load_length()));
+    check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
+    check_journeys(seed, plan, &bank, length);
+    (bank, world)
+}
 
 pub(crate) fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
     let paths = plan.journeys().expect("has journeys");

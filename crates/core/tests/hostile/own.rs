@@ -1,6 +1,6 @@
 //! Journeys with connections of their own: the books of the world check each send, and here is what it comes to.
 
-use super::{Dice, Server, WORLDS, play, random_world, retrying_world, travelling_world};
+use super::{Dice, Server, WORLDS, random_world, retrying_world, travelling_world};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
@@ -31,13 +31,7 @@ fn no_request_shares_the_connection_of_a_journey() {
     let (mut own, mut again, mut left, mut waited) = (0, 0, 0, 0);
     for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = own_world(seed);
-        let (bank, world) = play(&plan, server, stop);
-        let mut all = bank.counters.measured;
-        all.add(&bank.counters.warmup);
-        assert_eq!(all.ended(), all.due, "seed {seed}: {all:?}");
-        let length = plan.load_length().min(stop.unwrap_or(plan.load_length()));
-        super::check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
-        super::journeys::check_journeys(seed, &plan, &bank, length);
+        let (bank, world) = super::journeys::play_and_check(seed, &plan, server, stop);
         let counts = bank.counters.connections();
         assert_eq!(counts.own, world.books.owned.taken, "seed {seed}");
         assert!(counts.own_again < counts.own.max(1), "seed {seed}: the first of all is in place of none");
