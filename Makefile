@@ -17,7 +17,7 @@ CERTIFICATES = $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pk
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build static image install demo test test-cassandra test-kubernetes lint check-oracle bench lab
+.PHONY: help setup build static image install demo test test-cassandra test-kubernetes lint check-oracle bench lab lab-article
 
 help: ## what there is to run (this list)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -91,3 +91,11 @@ lab: build ## every load tool beside a known truth, hours (LAB='stall --short': 
 	$(TARGET)/release/unblink lab run -o $(TARGET)/lab $(or $(LAB),all --runs 3) || [ $$? -eq 3 ]
 	rm -f docs/lab/*.svg
 	cp $(TARGET)/lab/*.svg $(TARGET)/lab/results.md docs/lab/
+
+lab-article: build ## the published experiment in full: six scenarios, thirteen tools, three runs of 60 s, 4 hours (RUNS=1: less)
+	$(TARGET)/release/unblink lab run stall pauses ramp healthy saturation headroom --runs $(or $(RUNS),3) --tool crates/lab/tools/article \
+		--tools ab-count,ab-time,wrk,hey,jmeter-threads-warm,k6-constant-vus,k6-starved,k6-arrival-rate,vegeta,jmeter-open-warm,jmeter-precise,wrk2,unblink-open \
+		-o $(TARGET)/lab-article || [ $$? -eq 3 ]
+	rm -rf docs/lab/article/*.svg
+	mkdir -p docs/lab/article
+	cp $(TARGET)/lab-article/*.svg $(TARGET)/lab-article/results.md docs/lab/article/

@@ -145,6 +145,12 @@ pub struct LabReported {
     pub samples: Option<u64>,
     /// Requests that failed or timed out, by its own account.
     pub errors: Option<u64>,
+    /// The mean of the samples.
+    #[serde(default)]
+    pub mean_ns: Option<u64>,
+    /// Requests that were due and that it says it never sent.
+    #[serde(default)]
+    pub dropped: Option<u64>,
 }
 
 /// A share of the samples, and how long it took at most.
@@ -169,6 +175,9 @@ pub struct LabTruth {
     pub timed_out: u64,
     /// Of what did not fail, for drawing: low and high bound the value by a few ranks.
     pub band: Vec<LabBand>,
+    /// The mean of what did not fail; `null` where some of it timed out, since nobody knows how long that would have taken.
+    #[serde(default)]
+    pub mean_ns: Option<u64>,
 }
 
 /// The truth at a share of arrivals.
@@ -191,6 +200,9 @@ pub struct LabLog {
     pub abandoned: u64,
     /// From the request's last byte to the answer's first: no client can measure less.
     pub points: Vec<LabPoint>,
+    /// The mean of these.
+    #[serde(default)]
+    pub mean_ns: Option<u64>,
     /// The server's own lateness at the 99th percentile.
     pub late_p99_ns: u64,
     /// Rows that the log lost; its figures are wrong where this is not 0.
@@ -214,6 +226,15 @@ pub struct LabMoment {
     pub p50_ns: u64,
     /// The slowest of them.
     pub max_ns: u64,
+}
+
+/// A request as the server saw it, for drawing. It is in no document: the folder of a cell has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LabRequest {
+    /// On the clock of events.
+    pub came_ns: u64,
+    /// Until its answer.
+    pub took_ns: u64,
 }
 
 /// How requests came, as the server saw it.
@@ -300,6 +321,21 @@ pub struct LabRow {
     pub planned: u64,
     /// Connections, the middle of the runs.
     pub connections: u64,
+    /// Requests that came while the server misbehaved, the middle of the runs.
+    #[serde(default)]
+    pub seen_in_events: Option<u64>,
+    /// The mean that it reports, the middle of the runs; `null` where it says none.
+    #[serde(default)]
+    pub mean_ns: Option<u64>,
+    /// The longest that it reports, the middle of the runs.
+    #[serde(default)]
+    pub max_ns: Option<u64>,
+    /// The samples that it reports, the middle of the runs.
+    #[serde(default)]
+    pub samples: Option<u64>,
+    /// What it says it never sent, the middle of the runs.
+    #[serde(default)]
+    pub dropped: Option<u64>,
 }
 
 impl LabRow {

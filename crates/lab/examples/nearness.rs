@@ -32,7 +32,8 @@ fn main() -> ExitCode {
     println!("| scenario | tool | p50 | p90 | p95 | p99 | p99.9 | sent |\n|---|---|---|---|---|---|---|---|");
     for row in document.rows.iter().filter(|row| tool.as_ref().is_none_or(|tool| *tool == row.tool)) {
         let is_blind = document.cells.iter().any(|c| c.scenario.name == row.scenario && c.log.is_blind);
-        let cells: Vec<String> = row.percentiles.iter().map(|p| cell(&row.scenario, p, is_blind)).collect();
+        let within = row.percentiles.iter().filter(|p| p.q <= 0.999);
+        let cells: Vec<String> = within.map(|p| cell(&row.scenario, p, is_blind)).collect();
         println!(
             "| `{}` | {} | {} | {} of {} |",
             row.scenario,

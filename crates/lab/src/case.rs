@@ -127,6 +127,7 @@ impl Truth {
             failed: self.failed as u64,
             timed_out: self.timed_out as u64,
             band: if count == 0 { Vec::new() } else { band.collect() },
+            mean_ns: if self.timed_out == 0 { oracle::mean(&self.ok_ns) } else { None },
         }
     }
 }

@@ -17,7 +17,8 @@ use crate::{offered, read_truth};
 
 /// The file of a cell's result.
 pub const CELL_FILE: &str = "cell.json";
-const TRUTH_FILE: &str = "truth.csv";
+/// The file of its server's log.
+pub const TRUTH_FILE: &str = "truth.csv";
 const STDOUT_FILE: &str = "stdout.txt";
 const STDERR_FILE: &str = "stderr.txt";
 /// A tool may take this much longer than its load, beside the timeout of its last requests: k6 starts thousands of
@@ -354,7 +355,7 @@ mod tests {
         };
         let lines = compare(&case, &case.truth(), Some(&reported), &LabLog::default());
         let right: Vec<_> = lines.iter().map(|line| line.is_right).collect();
-        assert_eq!(right, [Some(true), Some(false), None, Some(false), None]);
+        assert_eq!(right, [Some(true), Some(false), None, Some(false), None, None]);
         assert!(lines[3].error.is_some_and(|error| error < -0.95));
     }
 }

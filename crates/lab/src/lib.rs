@@ -48,13 +48,14 @@ mod truth;
 
 pub use audit::{SCENARIOS as AUDIT_SCENARIOS, Scorecard, audit};
 pub use case::{Case, Truth};
-pub use cell::{CELL_FILE, CellError, Job, compare};
+pub use cell::{CELL_FILE, CellError, Job, TRUTH_FILE, compare};
 pub use clock::{CLOCK_HELP, ClockStart};
 pub use config::{Protocol, ServerConfig, Tls};
 pub use error::LabError;
 pub use events::EventStream;
 pub use fault::{Ending, Fault, Harm, Slow};
 pub use gate::Gate;
+pub use offered::requests;
 pub use process::Processors;
 pub use read::{CsvFormat, JsonFormat, Output, PatternFormat, ReadError, Source, Unit, value_at};
 pub use rows::rows;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unblink_artifact::lab::{LabLog, LabMoment, LabOffered, LabPoint};
+use unblink_artifact::lab::{LabLog, LabMoment, LabOffered, LabPoint, LabRequest};
 
 use crate::case::{Case, shares};
+use crate::read::COMPARED;
 use crate::{TruthRow, oracle};
 
 const S: u64 = 1_000_000_000;
@@ -28,13 +29,14 @@ pub(crate) fn log(rows: &[TruthRow], case: &Case, late_p99_ns: u64, lost: u64) -
     response_ns.sort_unstable();
     let point = |q| oracle::percentile(&response_ns, q).map(|value_ns| LabPoint { q, value_ns });
     let mut shares = shares(response_ns.len() as u64);
-    shares.extend([0.5, 0.9, 0.95, 0.99, 0.999]);
+    shares.extend(COMPARED);
     shares.sort_by(f64::total_cmp);
     shares.dedup();
     LabLog {
         requests: rows.len() as u64,
         abandoned: rows.iter().filter(|row| row.abandoned).count() as u64,
         points: shares.into_iter().filter_map(point).collect(),
+        mean_ns: oracle::mean(&response_ns),
         late_p99_ns,
         lost,
         is_blind: case.scenario.is_blind(),
@@ -58,6 +60,15 @@ fn over_time(rows: &[TruthRow], case: &Case) -> Vec<LabMoment> {
         LabMoment { from_ns: i * stretch_ns, requests, p50_ns: at(0.5), max_ns: at(1.0) }
     };
     stretches.into_iter().map(moment).collect()
+}
+
+/// Each request of the run in a truth log, with when it came and how long it took.
+pub fn requests(truth: impl AsRef<std::path::Path>) -> Result<Vec<LabRequest>, crate::LabError> {
+    let rows = of_the_run(crate::read_truth(truth)?);
+    let request = |row: &TruthRow| {
+        Some(LabRequest { came_ns: row.arrived_on_clock_ns()?, took_ns: row.first_ns() })
+    };
+    Ok(rows.iter().filter_map(request).collect())
 }
 
 /// How the requests came.

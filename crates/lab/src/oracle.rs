@@ -93,6 +93,12 @@ pub fn percentile(sorted: &[u64], q: f64) -> Option<u64> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
+/// The mean, rounded down. `None` when there is no value.
+pub fn mean(values_ns: &[u64]) -> Option<u64> {
+    let sum: u128 = values_ns.iter().map(|&ns| u128::from(ns)).sum();
+    sum.checked_div(values_ns.len() as u128).map(|mean| mean as u64)
+}
+
 /// Servers in parallel that take customers in order: when each becomes free, in ns.
 struct Pool(Option<BinaryHeap<Reverse<u64>>>);
 

@@ -20,9 +20,10 @@ fn main() -> io::Result<()> {
             Some("unblink.knee/1") => fs::write(page, knee::html(&serde_json::from_str(&json)?))?,
             Some("unblink.lab/1") => {
                 let doc = serde_json::from_str(&json)?;
-                fs::write(page, lab::html(&doc))?;
-                fs::write(out.join(format!("{name}.md")), lab::markdown(&doc))?;
-                for (stem, picture) in lab::svg(&doc) {
+                let drawn = lab::Drawn::new(&doc, |_| None);
+                fs::write(page, drawn.html())?;
+                fs::write(out.join(format!("{name}.md")), drawn.markdown())?;
+                for (stem, picture) in drawn.svg() {
                     fs::write(out.join(format!("{stem}.svg")), picture)?;
                 }
             }

@@ -5,13 +5,14 @@ mod matrix;
 mod over_time;
 mod page;
 mod percentiles;
+mod scatter;
 mod table;
 mod text;
 pub(crate) mod words;
 
 use crate::terminal::Style;
 use unblink_artifact::document::LoadModel;
-use unblink_artifact::lab::{AuditDocument, LabCell, LabDocument};
+use unblink_artifact::lab::{AuditDocument, LabCell, LabDocument, LabRequest};
 
 /// A tool that the lab knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,19 +38,37 @@ pub fn terminal(doc: &LabDocument, style: &Style) -> String {
     text::document(doc, style)
 }
 
-/// All scenarios as one self-contained page.
-pub fn html(doc: &LabDocument) -> String {
-    page::render(doc)
+/// A document with the requests that are drawn one by one, which it does not hold itself.
+pub struct Drawn<'a> {
+    doc: &'a LabDocument,
+    scattered: Vec<scatter::Scattered>,
 }
 
-/// All scenarios as Markdown that shows the pictures beside it.
-pub fn markdown(doc: &LabDocument) -> String {
-    markdown::render(doc)
-}
+impl<'a> Drawn<'a> {
+    /// `requests` reads those of a cell; without them its dots are left out.
+    pub fn new(doc: &'a LabDocument, requests: impl Fn(&LabCell) -> Option<Vec<LabRequest>>) -> Drawn<'a> {
+        let of = |name: &str| {
+            let cells = page::dotted(doc, name);
+            let tools: Vec<_> = cells.into_iter().filter_map(|cell| Some((cell, requests(cell)?))).collect();
+            scatter::of(name, &tools)
+        };
+        Drawn { doc, scattered: words::scenarios(doc).into_iter().map(of).collect() }
+    }
 
-/// Every picture of the page as a stand-alone SVG: (file stem, text).
-pub fn svg(doc: &LabDocument) -> Vec<(String, String)> {
-    page::pictures(doc).iter().map(|(stem, picture)| (stem.clone(), picture.file())).collect()
+    /// All scenarios as one self-contained page.
+    pub fn html(&self) -> String {
+        page::render(self)
+    }
+
+    /// All scenarios as Markdown that shows the pictures beside it.
+    pub fn markdown(&self) -> String {
+        markdown::render(self)
+    }
+
+    /// Every picture of the page as a stand-alone SVG: (file stem, text).
+    pub fn svg(&self) -> Vec<(String, String)> {
+        page::pictures(self).iter().map(|(stem, picture)| (stem.clone(), picture.file())).collect()
+    }
 }
 
 /// The scorecard of an audit, for a terminal.

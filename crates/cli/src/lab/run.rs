@@ -12,7 +12,8 @@ use unblink_artifact::lab::{LAB_SCHEMA, LabCell, LabDocument, LabSkipped};
 use unblink_core::time::Nanos;
 use unblink_engine::limits;
 use unblink_lab::{
-    CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, Truth, rows,
+    CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, TRUTH_FILE, Truth, requests,
+    rows,
 };
 use unblink_report::lab;
 
@@ -43,9 +44,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let document = lab.document(cells, skipped)?;
     std::fs::write(lab.folder.join("lab.json"), output::to_json(&document)?)
         .with_context(|| format!("can't write into {:?}", lab.folder))?;
-    output::write_beside(&lab.folder.join("report.html"), &lab::html(&document));
-    output::write_beside(&lab.folder.join("results.md"), &lab::markdown(&document));
-    for (name, picture) in lab::svg(&document) {
+    // A log that is gone takes its dots with it, and nothing else.
+    let drawn = lab::Drawn::new(&document, |cell| {
+        let folder = cell_folder(&lab.folder, &cell.scenario.name, &cell.tool.name, cell.run);
+        requests(folder.join(TRUTH_FILE)).ok()
+    });
+    output::write_beside(&lab.folder.join("report.html"), &drawn.html());
+    output::write_beside(&lab.folder.join("results.md"), &drawn.markdown());
+    for (name, picture) in drawn.svg() {
         output::write_beside(&lab.folder.join(format!("{name}.svg")), &picture);
     }
     if args.json {
@@ -188,7 +194,7 @@ impl Lab<'_> {
             let Some(&Wanted { case, truth, definition, found, run }) = wanted.get(nth) else {
                 return Ok(());
             };
-            let folder = self.folder.join(&case.scenario.name).join(&definition.name).join(run.to_string());
+            let folder = cell_folder(&self.folder, &case.scenario.name, &definition.name, run);
             let own = &self.places.own;
             let (folder, stop) = (&folder, &*self.stop);
             let job = Job { case, truth, definition, found, own, processors, folder, run, stop };
@@ -212,6 +218,11 @@ impl Lab<'_> {
             skipped,
         })
     }
+}
+
+/// Where a cell has its files.
+fn cell_folder(folder: &Path, scenario: &str, tool: &str, run: u32) -> PathBuf {
+    folder.join(scenario).join(tool).join(run.to_string())
 }
 
 /// The cell as it is on disk, if it is the same one; else it is run. `None`: it was stopped.

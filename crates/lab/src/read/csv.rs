@@ -4,6 +4,7 @@ use serde::Deserialize;
 use unblink_artifact::lab::LabReported;
 
 use super::{ReadError, Source, Unit, of_samples};
+use crate::oracle;
 
 /// `format = "csv"`.
 #[derive(Clone, Debug, Deserialize)]
@@ -82,10 +83,12 @@ pub(super) fn read(text: &str, format: &CsvFormat) -> Result<LabReported, ReadEr
         return Err(ReadError::text(text, "there is no row"));
     }
     let samples = samples_ns.len() as u64;
+    let mean_ns = oracle::mean(&samples_ns);
     Ok(LabReported {
         points: of_samples(samples_ns),
         samples: Some(samples),
         errors: Some(errors),
+        mean_ns,
         ..Default::default()
     })
 }

@@ -11,13 +11,16 @@ pub(super) fn read(text: &str, unit: Unit) -> Result<LabReported, ReadError> {
     if lines.next().is_none() {
         return Err(ReadError::text(text, "there is no line with Value and Percentile"));
     }
-    let (mut points, mut samples) = (Vec::new(), None);
+    let (mut points, mut samples, mut mean_ns) = (Vec::new(), None, None);
     for (i, line) in lines {
         let fields: Vec<&str> = line.split_whitespace().collect();
         match fields.as_slice() {
             [] if points.is_empty() => continue,
             [] => break,
-            [first, ..] if first.starts_with('#') => break,
+            [first, ..] if first.starts_with('#') => {
+                mean_ns = mean(line).and_then(|mean| unit.to_ns(mean));
+                break;
+            }
             [value, share, count, ..] => {
                 let parsed = (value.parse::<f64>(), share.parse::<f64>(), count.parse::<u64>());
                 let (Ok(value), Ok(q), Ok(count)) = parsed else {
@@ -34,7 +37,14 @@ pub(super) fn read(text: &str, unit: Unit) -> Result<LabReported, ReadError> {
     if points.is_empty() {
         return Err(ReadError::text(text, "there is no row below Value and Percentile"));
     }
-    Ok(LabReported { points, samples, ..Default::default() })
+    Ok(LabReported { points, samples, mean_ns, ..Default::default() })
+}
+
+/// Of the line behind the rows: `#[Mean = 10.1, StdDeviation = 0.2]`.
+fn mean(line: &str) -> Option<f64> {
+    let (_, after) = line.split_once("Mean")?;
+    let (value, _) = after.split_once('=')?.1.split_once([',', ']'])?;
+    value.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -46,7 +56,7 @@ mod tests {
         let text = "x\n       Value     Percentile TotalCount 1/(1-Percentile)\n\n  1.500 0.000000 1 1.00\n\
                     2.500 1.000000 10 inf\n#[Mean = 2]\n";
         let reported = read(text, Unit::Ms).expect("figures");
-        assert_eq!(reported.samples, Some(10));
+        assert_eq!((reported.samples, reported.mean_ns), (Some(10), Some(2_000_000)));
         let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
         assert_eq!(points, [(0.0, 1_500_000), (1.0, 2_500_000)]);
         let error = read(&text.replace("2.500", "2.5ms"), Unit::Ms).expect_err("a unit").to_string();

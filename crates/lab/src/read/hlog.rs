@@ -53,6 +53,7 @@ pub(super) fn read(text: &str, unit: Unit, tag: Option<&str>) -> Result<LabRepor
     Ok(LabReported {
         points: all.into_iter().filter_map(point).collect(),
         samples: Some(sum.len()),
+        mean_ns: unit.to_ns(sum.mean()),
         ..Default::default()
     })
 }

@@ -34,6 +34,11 @@ pub struct JsonFormat {
     /// How many requests failed; several are added up, and one that is missing counts 0.
     #[serde(default)]
     errors: Vec<String>,
+    /// The pointer of the mean.
+    mean: Option<String>,
+    /// How many requests it left unsent; one that is missing counts 0.
+    #[serde(default)]
+    dropped: Vec<String>,
 }
 
 /// An array of percentiles.
@@ -120,9 +125,18 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
         samples = samples.map(|sum| Ok(sum + number(pointer)? as u64)).transpose()?;
     }
     let found = |pointer: &String| document.pointer(pointer).and_then(Value::as_f64);
-    let errors =
-        (!format.errors.is_empty()).then(|| format.errors.iter().filter_map(found).sum::<f64>() as u64);
-    Ok(LabReported { points, longer_from, samples, errors })
+    let sum = |pointers: &[String]| {
+        (!pointers.is_empty()).then(|| pointers.iter().filter_map(found).sum::<f64>() as u64)
+    };
+    // `null` is an answer: of what timed out nobody knows the mean.
+    let mean = format.mean.as_ref().filter(|at| document.pointer(at) != Some(&Value::Null));
+    let mean_ns = mean.map(|at| {
+        let value = number(at)?;
+        format.unit.to_ns(value).ok_or_else(|| fail(format!("{at} is {value}")))
+    });
+    let mean_ns = mean_ns.transpose()?;
+    let (errors, dropped) = (sum(&format.errors), sum(&format.dropped));
+    Ok(LabReported { points, longer_from, samples, errors, mean_ns, dropped })
 }
 
 #[cfg(test)]
@@ -132,6 +146,7 @@ mod tests {
     fn format() -> Output {
         toml::from_str(
             "format = \"json\"\nunit = \"s\"\nsamples = [\"/n\"]\nerrors = [\"/bad\", \"/worse\"]\n\
+             mean = \"/l/mean\"\ndropped = [\"/left\"]\n\
              [points]\n\"0.5\" = \"/l/p50\"\n\
              [[arrays]]\nat = \"/all\"\nq = \"p\"\nof = 100\nvalue = \"v\"\ncensored = \"open\"",
         )
@@ -140,12 +155,23 @@ mod tests {
 
     #[test]
     fn pointers_and_arrays() {
-        let text = "Running\n{\"l\":{\"p50\":0.01},\"n\":7,\"bad\":2,\"all\":[{\"p\":99.9,\"v\":1.5},\
+        let text = "Running\n{\"l\":{\"p50\":0.01,\"mean\":0.02},\"n\":7,\"bad\":2,\"all\":[{\"p\":99.9,\"v\":1.5},\
                     {\"p\":100,\"v\":9,\"open\":true}]}\ntail";
         let reported = format().read(text).expect("figures");
         let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
         assert_eq!(points, [(0.5, 10_000_000), (0.999, 1_500_000_000)]);
         assert_eq!((reported.samples, reported.errors, reported.longer_from), (Some(7), Some(2), Some(1.0)));
+        assert_eq!((reported.mean_ns, reported.dropped), (Some(20_000_000), Some(0)));
+    }
+
+    /// Of a run with timeouts nobody knows the mean; a mean that is not there at all is another format.
+    #[test]
+    fn a_mean_may_be_unknown_but_not_missing() {
+        let text = |l: &str| format!("{{\"l\":{{\"p50\":1{l}}},\"n\":7,\"left\":3,\"all\":[{{\"p\":99,\"v\":1}}]}}");
+        let reported = format().read(&text(",\"mean\":null")).expect("figures");
+        assert_eq!((reported.mean_ns, reported.dropped), (None, Some(3)));
+        let error = format().read(&text("")).expect_err("no mean").to_string();
+        assert!(error.starts_with("there is no /l/mean"), "{error}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use pattern::PatternFormat;
 pub(crate) use pattern::optional;
 
 /// Percentiles that are compared, where raw samples give them.
-pub(crate) const COMPARED: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+pub(crate) const COMPARED: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Quoted of a text that is not understood.
 const QUOTED_CHARACTERS: usize = 160;
 

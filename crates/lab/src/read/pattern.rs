@@ -23,6 +23,9 @@ pub struct PatternFormat {
     /// The maximum: groups `value` and `unit`.
     #[serde(default, with = "optional")]
     max: Option<Regex>,
+    /// The mean: groups `value` and `unit`.
+    #[serde(default, with = "optional")]
+    mean: Option<Regex>,
     /// Samples: group `count`.
     #[serde(default, with = "optional")]
     samples: Option<Regex>,
@@ -46,6 +49,7 @@ impl PatternFormat {
         let missing = needs(Some(&self.percentile), &["q"])
             .or_else(|| needs(Some(&self.percentile), times))
             .or_else(|| needs(self.max.as_ref(), times))
+            .or_else(|| needs(self.mean.as_ref(), times))
             .or_else(|| needs(self.samples.as_ref(), &["count"]))
             .or_else(|| needs(self.errors.as_ref(), &["count"]));
         missing.map_or(Ok(()), Err)
@@ -85,13 +89,14 @@ pub(super) fn read(text: &str, format: &PatternFormat) -> Result<LabReported, Re
         let place = format.section.as_ref().map(|s| format!(" below {s:?}")).unwrap_or_default();
         return Err(ReadError::text(text, format!("no line is like {}{place}", format.percentile)));
     }
-    if let Some(pattern) = &format.max {
+    let single = |pattern: &Regex| {
         let (line, found) = first(text, pattern)
             .ok_or_else(|| ReadError::text(text, format!("no line is like {pattern}")))?;
-        let value_ns =
-            time(&found, format.unit).ok_or_else(|| ReadError::line(line, &found[0], "no time"))?;
-        points.push(LabPoint { q: 1.0, value_ns });
-    }
+        time(&found, format.unit).ok_or_else(|| ReadError::line(line, &found[0], "no time"))
+    };
+    let max_ns = format.max.as_ref().map(single).transpose()?;
+    points.extend(max_ns.map(|value_ns| LabPoint { q: 1.0, value_ns }));
+    let mean_ns = format.mean.as_ref().map(single).transpose()?;
     let samples = match &format.samples {
         None => None,
         Some(pattern) => {
@@ -108,7 +113,7 @@ pub(super) fn read(text: &str, format: &PatternFormat) -> Result<LabReported, Re
             }
         }
     }
-    Ok(LabReported { points, longer_from: None, samples, errors })
+    Ok(LabReported { points, samples, errors, mean_ns, ..LabReported::default() })
 }
 
 fn first<'t>(text: &'t str, pattern: &Regex) -> Option<(usize, regex::Captures<'t>)> {
@@ -180,6 +185,21 @@ mod tests {
         let reported = table().read(text).expect("figures");
         let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
         assert_eq!(points, [(0.5, 10_500), (0.999, 60_000_000_000)]);
+    }
+
+    #[test]
+    fn a_mean_and_a_maximum_beside_them() {
+        let more = "\nunit = \"ms\"\nmean = '^mean (?<value>\\S+)$'\nmax = '^max (?<value>\\S+) (?<unit>\\S+)$'";
+        let output: Output = toml::from_str(&format!(
+            "format = \"pattern\"\npercentile = '^(?<q>\\d+)% (?<value>\\d+)(?<unit>us)$'{more}"
+        ))
+        .expect("a format");
+        let reported = output.read("50% 10us\nmean 12.5\nmax 2 s\n").expect("figures");
+        let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
+        assert_eq!(points, [(0.5, 10_000), (1.0, 2_000_000_000)]);
+        assert_eq!(reported.mean_ns, Some(12_500_000));
+        let error = output.read("50% 10us\nmax 2 s\n").expect_err("no mean").to_string();
+        assert!(error.starts_with("no line is like ^mean"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! All scenarios as Markdown with the pictures beside it, for documentation.
 
-use super::{LabDocument, page, words};
+use super::{Drawn, page, words};
 use crate::block::Block;
 use crate::block::markdown::{self, escape};
 use crate::format;
@@ -10,7 +10,8 @@ use unblink_artifact::lab::LabRow;
 /// What is said of the machine's folders and of nothing that was measured.
 const PLACES: [&str; 3] = ["-o", "--output", "--installed"];
 
-pub(super) fn render(doc: &LabDocument) -> String {
+pub(super) fn render(drawn: &Drawn<'_>) -> String {
+    let doc = drawn.doc;
     let mut out = format!("# Figures of the lab\n\n{}.\n", page::about(doc));
     let e = &doc.environment;
     let cores = format::plural(u64::from(e.cores), "core", "cores");
@@ -33,7 +34,7 @@ pub(super) fn render(doc: &LabDocument) -> String {
         let cell = doc.cells.iter().find(|cell| cell.scenario.name == name);
         let what = cell.map_or(String::new(), |cell| cell.scenario.description.clone());
         let _ = write!(out, "## {name}\n\n{}. The server: {what}.\n\n", words::finding(&rows));
-        page::scenario(doc, name).iter().for_each(|block| markdown::block(&mut out, block));
+        page::scenario(drawn, name).iter().for_each(|block| markdown::block(&mut out, block));
     }
     let pairs = page::pairs(doc);
     if !pairs.is_empty() {

@@ -1,7 +1,7 @@
 //! All scenarios as one page: the matrix, then each scenario with its spectra and its table.
 
 use super::words::{self, DECIDING};
-use super::{matrix, over_time, percentiles, table};
+use super::{Drawn, matrix, over_time, percentiles, table};
 use crate::block::{Block, Paint, Room};
 use crate::facts::Title;
 use crate::format;
@@ -14,7 +14,8 @@ use unblink_artifact::harmless;
 use unblink_artifact::lab::{LabCell, LabDocument, LabRow};
 
 /// The page.
-pub(super) fn render(doc: &LabDocument) -> String {
+pub(super) fn render(drawn: &Drawn<'_>) -> String {
+    let doc = drawn.doc;
     let title = matrix_title(doc);
     let mut page = Page::new(&title.finding);
     page.json("lab-rows", &harmless::json(&doc.rows).unwrap_or_else(|_| "null".into()));
@@ -27,7 +28,7 @@ pub(super) fn render(doc: &LabDocument) -> String {
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &matrix(doc), "lab", 2);
     for name in words::scenarios(doc) {
-        html::blocks(out, &scenario(doc, name), name, 2);
+        html::blocks(out, &scenario(drawn, name), name, 2);
     }
     pairs(doc).iter().for_each(|(stem, picture)| html::figure(out, picture, stem, 3));
     out.push_str("</section>");
@@ -37,11 +38,12 @@ pub(super) fn render(doc: &LabDocument) -> String {
 }
 
 /// What all tools say in a scenario, and what the server saw of an open load and of a closed one.
-pub(super) fn scenario(doc: &LabDocument, name: &str) -> Vec<Block> {
+pub(super) fn scenario(drawn: &Drawn<'_>, name: &str) -> Vec<Block> {
+    let doc = drawn.doc;
     let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
     let problems = words::problems(&rows).into_iter().map(|problem| Block::Line(Paint::Dim, problem));
     let table = Block::Table(table::table(doc, &rows, Room::Page));
-    of_scenario(doc, name)
+    of_scenario(drawn, name)
         .into_iter()
         .map(|(stem, picture)| Block::Picture(stem, Box::new(picture)))
         .chain([table])
@@ -50,14 +52,17 @@ pub(super) fn scenario(doc: &LabDocument, name: &str) -> Vec<Block> {
 }
 
 /// (file stem, picture) of everything that is drawn.
-pub(super) fn pictures(doc: &LabDocument) -> Vec<(String, Picture)> {
-    let scenarios = words::scenarios(doc).into_iter().flat_map(|name| of_scenario(doc, name));
+pub(super) fn pictures(drawn: &Drawn<'_>) -> Vec<(String, Picture)> {
+    let doc = drawn.doc;
+    let scenarios = words::scenarios(doc).into_iter().flat_map(|name| of_scenario(drawn, name));
     std::iter::once(("matrix".to_string(), matrix(doc))).chain(scenarios).chain(pairs(doc)).collect()
 }
 
-fn of_scenario(doc: &LabDocument, name: &str) -> Vec<(String, Picture)> {
-    let spectrum = (format!("spectrum-{name}"), spectrum(doc, name));
-    std::iter::once(spectrum).chain(over_time(doc, name)).collect()
+fn of_scenario(drawn: &Drawn<'_>, name: &str) -> Vec<(String, Picture)> {
+    let spectrum = (format!("spectrum-{name}"), spectrum(drawn.doc, name));
+    let scattered = drawn.scattered.iter().filter(|scattered| scattered.scenario == name);
+    let scattered = scattered.flat_map(|scattered| scattered.pictures.clone());
+    std::iter::once(spectrum).chain(over_time(drawn.doc, name)).chain(scattered).collect()
 }
 
 /// One run of each tool in a scenario: the first with figures.
@@ -84,6 +89,23 @@ fn both_ways<'a>(cells: &[&'a LabCell]) -> Vec<[&'a LabCell; 2]> {
         }
     }
     pairs
+}
+
+/// Programs whose requests are drawn one by one, if they are here: those of the published experiment.
+const DOTTED: [&str; 2] = ["ab", "vegeta"];
+
+/// Whose requests are drawn one by one: a closed load and an open one, where the server misbehaves for a while.
+pub(super) fn dotted<'a>(doc: &'a LabDocument, name: &str) -> Vec<&'a LabCell> {
+    let cells = shown(doc, name);
+    let has_event = cells.iter().any(|cell| !cell.scenario.events.is_empty());
+    let known = |program: &str| {
+        cells.iter().copied().find(|cell| cell.tool.command.first().is_some_and(|word| word == program))
+    };
+    match (known(DOTTED[0]), known(DOTTED[1])) {
+        _ if !has_event => Vec::new(),
+        (Some(closed), Some(open)) => vec![closed, open],
+        _ => both_ways(&cells).into_iter().next().map_or(Vec::new(), |[open, closed]| vec![closed, open]),
+    }
 }
 
 /// What the server saw of an open load and of a closed one.

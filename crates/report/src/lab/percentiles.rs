@@ -239,6 +239,11 @@ mod tests {
             requests: 0,
             planned: 0,
             connections: 0,
+            seen_in_events: None,
+            mean_ns: None,
+            max_ns: None,
+            samples: None,
+            dropped: None,
         }
     }
 

@@ -58,10 +58,10 @@ pub(crate) fn error(line: &LabPercentile) -> String {
 }
 
 /// `3 of 1 000`: requests that came during the event, and that should have.
-pub(super) fn in_the_event(cell: Option<&LabCell>) -> String {
-    let offered = cell.map(|cell| &cell.offered).filter(|offered| offered.planned_in_events > 0);
-    offered.map_or("–".into(), |offered| {
-        format!("{} of {}", format::count(offered.seen_in_events), format::count(offered.planned_in_events))
+pub(super) fn in_the_event(row: &LabRow, cell: Option<&LabCell>) -> String {
+    let planned = cell.map(|cell| cell.offered.planned_in_events).filter(|&planned| planned > 0);
+    planned.zip(row.seen_in_events).map_or("–".into(), |(planned, seen)| {
+        format!("{} of {}", format::count(seen), format::count(planned))
     })
 }
 
