@@ -5,6 +5,7 @@ mod matrix;
 mod over_time;
 mod page;
 mod percentiles;
+mod protocols;
 mod table;
 mod text;
 pub(crate) mod words;

@@ -1,6 +1,6 @@
 //! All scenarios as Markdown with the pictures beside it, for documentation.
 
-use super::{LabDocument, page, words};
+use super::{LabDocument, page, protocols, words};
 use crate::block::Block;
 use crate::block::markdown::{self, escape};
 use crate::format;
@@ -34,6 +34,9 @@ pub(super) fn render(doc: &LabDocument) -> String {
         let what = cell.map_or(String::new(), |cell| cell.scenario.description.clone());
         let _ = write!(out, "## {name}\n\n{}. The server: {what}.\n\n", words::finding(&rows));
         page::scenario(doc, name).iter().for_each(|block| markdown::block(&mut out, block));
+        if let Some(table) = protocols::table(&doc.cells, &rows) {
+            markdown::block(&mut out, &Block::Table(table));
+        }
     }
     let pairs = page::pairs(doc);
     if !pairs.is_empty() {
