@@ -7,7 +7,7 @@ mod audit;
 
 pub use audit::{AUDIT_SCHEMA, AuditCheck, AuditDocument, AuditScenario, Mechanism, Passed};
 
-use crate::document::{Environment, LoadModel, Tool};
+use crate::document::{Environment, LoadModel, Protocol, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,11 +115,21 @@ pub struct LabTool {
     pub version: Option<String>,
     /// The model of load that it claims.
     pub model: LoadModel,
+    /// What it speaks; HTTP/1.1 in cells of earlier builds.
+    #[serde(default = "http_1_1")]
+    pub protocol: Protocol,
+    /// Answers come as so many events, and what it reports is the time to the first one; `null` where they come whole.
+    #[serde(default)]
+    pub events: Option<u32>,
     /// What it was called with; `{url}` stands for the server, `{folder}` for the cell's folder.
     pub command: Vec<String>,
     /// Fingerprint of its definition, scripts included; `null` for a command of the user's.
     #[serde(default)]
     pub definition: Option<String>,
+}
+
+fn http_1_1() -> Protocol {
+    Protocol::Http11
 }
 
 /// A tool that took no part.

@@ -68,6 +68,7 @@ fn a_cell_holds_truth_log_and_report_and_is_not_run_twice() {
     );
     let folder = place.path().to_str().expect("a path");
     assert!(!results.contains(folder) && !results.contains("-o lab"), "{results}");
+    assert!(!results.contains("| protocol |"), "all speak HTTP/1.1: {results}");
 
     let again = place.call(&args);
     let second: Value = serde_json::from_str(&again.stdout).expect("JSON");
@@ -387,6 +388,12 @@ fn what_would_be_installed_is_said_before() {
     );
     assert!(!place.path().join("none").exists());
     place.call(&["lab", "install", "wrk3"]).refused(&["\"wrk3\""]);
+    // What the lab built from another version than it knows is built again.
+    script(&place, "old/bin/vegeta", "echo 'Version:'");
+    let built = "module lab\n\nrequire github.com/tsenart/vegeta/v12 v12.0.0 // indirect\n";
+    place.file("old/vegeta/go.mod", built);
+    let said = place.call(&["lab", "install", "vegeta", "--dry-run", "--installed", "old"]);
+    assert!(said.stdout.contains("vegeta: would be installed by"), "{said:?}");
 }
 
 /// The faults as a plain client sees them, each with its own server.

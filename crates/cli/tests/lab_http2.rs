@@ -34,6 +34,10 @@ fn what_is_reported_of_a_stall_is_what_the_server_did() {
         assert!(reported >= log, "{reported} {log}: {row:#}");
     }
     assert_eq!(nanoseconds(row, 0.99, "truth_low_ns") / 1_000_000, 28);
+    // For documentation it is said what the tool speaks.
+    assert_eq!(cell["tool"]["protocol"], "http/2");
+    let results = place.text("lab/results.md");
+    assert!(results.contains("| HTTP/2 | unblink-open-http2 |"), "{results}");
 }
 
 #[test]

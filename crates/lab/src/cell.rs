@@ -146,6 +146,8 @@ impl Job<'_> {
             name: self.definition.name.clone(),
             version: self.found.version.clone(),
             model: self.definition.model,
+            protocol: self.definition.protocol.described(),
+            events: self.definition.events,
             command: std::iter::once(self.definition.program.clone()).chain(words).collect(),
             definition: self.definition.fingerprint.clone(),
         }

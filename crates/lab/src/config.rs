@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use unblink_artifact::document;
+
 use crate::{ClockStart, EventStream, Harm, LabError, Scenario};
 
 /// The largest body of an answer, in bytes.
@@ -65,6 +67,16 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// As documents call it.
+    pub fn described(self) -> document::Protocol {
+        match self {
+            Protocol::Http1 => document::Protocol::Http11,
+            Protocol::Http2 => document::Protocol::Http2,
+            Protocol::Grpc => document::Protocol::Grpc,
+            Protocol::WebSocket => document::Protocol::WebSocket,
+        }
+    }
+
     /// The URL of what is to be loaded at an address.
     pub fn url(self, address: &str, is_tls: bool) -> String {
         let (scheme, path) = match self {

@@ -1,19 +1,28 @@
 //! What real tools printed, read by the definitions that come with the program. The outputs were recorded from
 //! runs of 3 s (wrk2: 12 s) against the stall of 200 ms at 1 s, those of Java from runs of 10 s, its cold start included;
-//! versions stand in the files' names. Long ones are cut to their first rows.
+//! versions stand in the files' names. Long ones are cut to their first rows. Those over other protocols than HTTP/1.1 come
+//! from runs of 2 to 5 s (h2load: 1 s of `trickle`) on a busy machine.
 
 use std::path::Path;
 
 use unblink_lab::{Definition, Output, value_at};
 
 const MS: u64 = 1_000_000;
+/// Folders of definitions beside those of HTTP/1.1.
+const PROTOCOLS: [&str; 4] = ["http2", "grpc", "events", "websocket"];
 
 fn text(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Of the definitions that are there, whatever they speak.
 fn output(tool: &str) -> Output {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools");
+    let file = |of: &str| Some(folder.join(of).join(format!("{tool}.toml"))).filter(|path| path.is_file());
+    if let Some(path) = PROTOCOLS.into_iter().find_map(file) {
+        return Definition::load(&path).expect("a definition").output;
+    }
     let all = Definition::built_in().expect("definitions");
     all.into_iter().find(|definition| definition.name == tool).expect("a definition").output
 }
@@ -93,6 +102,66 @@ const CASES: &[Case] = &[
         Some(10_004),
         Some(0),
     ),
+    // What h2load says itself of this run: 160 requests, the shortest 51.72 ms, the longest 93.78 ms.
+    ("h2load-http2", "h2load-http2-1.52.0.tsv", &[(0.5, 55_995_000), (1.0, 93_776_000)], Some(160), Some(0)),
+    (
+        "k6-http2",
+        "k6-http2-2.1.0.json",
+        &[(0.5, 16_228_581), (0.99, 638_931_912), (1.0, 750_585_492)],
+        Some(4_676),
+        Some(0),
+    ),
+    (
+        "oha-http2",
+        "oha-http2-1.16.0.json",
+        &[(0.5, 16_025_678), (0.99, 34_445_862), (0.999, 44_236_970), (1.0, 44_242_341)],
+        None,
+        Some(0),
+    ),
+    (
+        "oha-http2-corrected",
+        "oha-http2-corrected-1.16.0.json",
+        &[(0.5, 16_195_970), (0.99, 51_766_298), (0.999, 55_832_056), (1.0, 55_832_976)],
+        None,
+        Some(0),
+    ),
+    ("ghz", "ghz-0.120.0.csv", &[(0.5, 15_150_000), (1.0, 20_470_000)], Some(120), Some(0)),
+    ("ghz-async", "ghz-async-0.120.0.csv", &[(0.5, 16_140_000), (1.0, 25_430_000)], Some(120), Some(0)),
+    (
+        "k6-grpc",
+        "k6-grpc-2.1.0.json",
+        &[(0.5, 391_530_102), (0.99, 629_904_760), (1.0, 729_910_148)],
+        Some(540),
+        Some(0),
+    ),
+    // To the first byte, and not to the last one.
+    (
+        "k6-events",
+        "k6-events-2.1.0.json",
+        &[(0.5, 16_037_770), (0.99, 84_237_558), (1.0, 125_590_676)],
+        Some(5_003),
+        Some(0),
+    ),
+    (
+        "k6-websocket",
+        "k6-websocket-2.1.0.json",
+        &[(0.5, 18 * MS), (0.99, 88_500_000), (1.0, 148 * MS)],
+        Some(1_966),
+        None,
+    ),
+];
+
+/// (tool, output of a run in which requests failed, samples, errors), as it says of itself: `http_req_failed` and the check of k6,
+/// `timeout` of oha, rows of another status.
+const FAILURES: &[(&str, &str, Option<u64>, u64)] = &[
+    ("h2load-http2", "h2load-http2-errors-1.52.0.tsv", Some(40), 20),
+    ("k6-http2", "k6-http2-errors-2.1.0.json", Some(4_915), 2_637),
+    ("oha-http2", "oha-http2-errors-1.16.0.json", None, 100),
+    ("oha-http2-corrected", "oha-http2-errors-1.16.0.json", None, 100),
+    ("ghz", "ghz-errors-0.120.0.csv", Some(29), 11),
+    ("ghz-async", "ghz-errors-0.120.0.csv", Some(29), 11),
+    ("k6-grpc", "k6-grpc-errors-2.1.0.json", Some(537), 356),
+    ("k6-events", "k6-events-errors-2.1.0.json", Some(5_000), 2_970),
 ];
 
 #[test]
@@ -106,6 +175,32 @@ fn each_tool_is_read_as_it_says_itself() {
         // Nothing answers faster than the server's 10 ms.
         let first = reported.points.first().expect("a percentile");
         assert!((9 * MS..1_000 * MS).contains(&first.value_ns), "{file}: {first:?}");
+    }
+}
+
+#[test]
+fn failures_are_counted_as_each_tool_counts_them() {
+    for &(tool, file, samples, errors) in FAILURES {
+        let reported = output(tool).read(&text(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!((reported.samples, reported.errors), (samples, Some(errors)), "{tool}: {file}");
+    }
+    // Calls that failed at once stand in no percentile of ghz's own.
+    let of_ghz = output("ghz").read(&text("ghz-errors-0.120.0.csv")).expect("figures");
+    let ends = [0.0, 1.0].map(|q| value_at(&of_ghz.points, q));
+    assert_eq!((of_ghz.points[0].value_ns, ends[1]), (11_430_000, Some(20_460_000)), "{ends:?}");
+}
+
+/// Every definition that comes with the lab's other protocols has an output here, but for our own, which is that of HTTP/1.1.
+#[test]
+fn each_tool_of_other_protocols_is_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools");
+    for of in PROTOCOLS {
+        for entry in folder.join(of).read_dir().expect("a folder") {
+            let name = entry.expect("an entry").path();
+            let name = name.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+            let is_read = CASES.iter().any(|(tool, ..)| *tool == name);
+            assert!(is_read || name.starts_with("unblink-"), "no output of {name} is read");
+        }
     }
 }
 
@@ -163,6 +258,19 @@ fn a_changed_output_is_no_figure() {
         ),
         ("jmeter-threads", "jmeter-5.6.3.csv", (",elapsed,", ",took,"), "it has no column \"elapsed\""),
         ("gatling-open", "gatling-3.15.0.txt", ("1,785 ", "1.785,0 "), "is not understood, no time"),
+        ("ghz", "ghz-0.120.0.csv", ("duration (ms)", "duration"), "it has no column \"duration (ms)\""),
+        (
+            "oha-http2",
+            "oha-http2-1.16.0.json",
+            ("p99.9\"", "p999\""),
+            "there is no /latencyPercentiles/p99.9",
+        ),
+        (
+            "k6-websocket",
+            "k6-websocket-2.1.0.json",
+            ("message_duration", "duration"),
+            "there is no /metrics/message_duration",
+        ),
         ("hyperfoil", "hyperfoil-0.25.2.txt", ("percentile 99.0 ns", "percentile 99.0 cycles"), "no time"),
     ] {
         let original = text(file);

@@ -5,6 +5,7 @@ mod matrix;
 mod over_time;
 mod page;
 mod percentiles;
+mod protocols;
 mod scatter;
 mod table;
 mod text;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ProtocolError as E;
 use unblink_wire::fuzzing::{SMALL_LIMITS, drive};
-use unblink_wire::{Limits, Parser, ProtocolError, RequestKind};
+use unblink_wire::{Limits, Parser, ProtocolError, RequestKind, grpc, http2, ws};
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -203,5 +203,21 @@ fn every_error_is_in_the_tables() {
     seen.insert(E::UnsolicitedData);
     for error in ProtocolError::ALL {
         assert!(seen.contains(error), "{} has no example", error.code());
+    }
+}
+
+#[test]
+fn documents_name_every_failure_of_these_protocols() {
+    for (name, document, codes) in [
+        ("http2.md", include_str!("../../../docs/http2.md"), http2::Fault::CODES),
+        ("websocket.md", include_str!("../../../docs/websocket.md"), ws::Fault::CODES),
+    ] {
+        for code in codes {
+            assert!(document.contains(&format!("`{code}`")), "docs/{name} lacks {code}");
+        }
+    }
+    let document = include_str!("../../../docs/grpc.md");
+    for code in grpc::Fault::CODES {
+        assert!(document.contains(&format!("`protocol_{code}`")), "docs/grpc.md lacks {code}");
     }
 }

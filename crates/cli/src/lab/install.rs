@@ -6,7 +6,7 @@ use crate::{exit, output};
 use anyhow::Result;
 use unblink_lab::{Definition, Places, Registry, steps};
 
-/// Installs what is missing.
+/// Installs what is missing, or is another version than the lab knows.
 pub(crate) fn install(args: &InstallArgs) -> Result<u8> {
     let places = tools::places(&args.definitions)?;
     let wanted: &[String] = if args.wanted == ["all"] { &[] } else { &args.wanted };
@@ -33,7 +33,9 @@ pub(crate) fn install(args: &InstallArgs) -> Result<u8> {
 
 /// What was done, or why it was not.
 fn one(definition: &Definition, places: &Places, dry_run: bool) -> Result<String, String> {
-    if let Ok(found) = places.find(definition) {
+    if !places.is_outdated(definition)
+        && let Ok(found) = places.find(definition)
+    {
         return Ok(format!("is here, {}", found.program.display()));
     }
     let steps = steps(definition, &places.installed)

@@ -21,7 +21,7 @@ pub(crate) enum HttpArg {
     #[value(name = "2")]
     #[serde(rename = "2")]
     Two,
-    /// HTTP/2 if all targets use TLS and choose it, else HTTP/1.1
+    /// HTTP/2 if all targets use TLS and choose it, HTTP/1.1 if none does
     #[serde(rename = "auto")]
     Auto,
 }

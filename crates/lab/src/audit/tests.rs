@@ -5,6 +5,7 @@ use crate::cell::compare;
 use crate::offered::{log, offered};
 use crate::{Case, TruthRow};
 use std::time::Duration;
+use unblink_artifact::document::Protocol;
 use unblink_artifact::lab::{CELL_SCHEMA, LabPoint, LabReported, LabTool};
 
 const MS: u64 = 1_000_000;
@@ -48,6 +49,8 @@ fn cell(name: &str, played: &Played) -> LabCell {
             name: "played".into(),
             version: None,
             model: LoadModel::Open,
+            protocol: Protocol::Http11,
+            events: None,
             command: Vec::new(),
             definition: None,
         },

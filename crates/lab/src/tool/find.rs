@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::Definition;
+use super::{Definition, Registry};
 use crate::process::{Ended, run_to_end};
 
 /// No tool takes this long to say who it is, on a busy machine either; another of the same name might.
@@ -12,6 +12,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A shell's status where a program is not there: a script of ours that misses its Java says so.
 const NOT_THERE: i32 = 127;
+
+/// What programs say of their version if they were built without one.
+const UNSAID: [&str; 3] = ["", "unspecified", "dev"];
 
 /// Where to look.
 #[derive(Clone, Debug)]
@@ -45,6 +48,25 @@ impl Places {
         self.installed.join("bin")
     }
 
+    /// The lab has built it, and from another version than the definition asks for.
+    pub fn is_outdated(&self, definition: &Definition) -> bool {
+        let asked = definition.install.as_ref().and_then(|install| install.version.as_deref()).map(bare);
+        self.built(definition).is_some_and(|built| asked.is_some_and(|asked| asked != built))
+    }
+
+    /// The version of a Go program that the lab has built: that of the module which has it.
+    fn built(&self, definition: &Definition) -> Option<String> {
+        let install = definition.install.as_ref().filter(|install| install.from == Registry::Go)?;
+        let path = self.installed.join(&definition.program).join("go.mod");
+        let text = std::fs::read_to_string(path).ok()?;
+        text.lines().find_map(|line| {
+            let mut words = line.split_whitespace().filter(|word| *word != "require");
+            let rest = install.package.strip_prefix(words.next()?)?;
+            let is_inside = rest.is_empty() || rest.starts_with('/');
+            words.next().filter(|_| is_inside).map(bare)
+        })
+    }
+
     fn program(&self, name: &str) -> Option<PathBuf> {
         if name == "unblink" {
             return Some(self.own.clone());
@@ -73,17 +95,70 @@ impl Places {
             return Err(said.trim().to_owned());
         }
         match pattern.captures(&said).and_then(|found| found.name("version")) {
-            // Of what the lab installed the version is known; some programs forget their own when they are built so.
-            Some(version) if version.is_empty() || version.as_str() == "unspecified" => Ok(definition
-                .install
-                .as_ref()
-                .filter(|_| program.starts_with(&self.installed))
-                .and_then(|install| Some(install.version.as_ref()?.trim_start_matches('v').to_owned()))),
+            // Some programs forget their own when they are built so.
+            Some(version) if UNSAID.contains(&version.as_str()) => {
+                Ok(Some(program).filter(|program| program.starts_with(&self.installed)).and_then(|_| {
+                    let pinned = definition.install.as_ref()?;
+                    match pinned.from {
+                        Registry::Go => self.built(definition),
+                        _ => pinned.version.as_deref().map(bare),
+                    }
+                }))
+            }
             Some(version) => Ok(Some(version.as_str().to_owned())),
             None => {
                 let said: String = said.trim().chars().take(80).collect();
                 Err(format!("{name} is another program of that name: it says {said:?}"))
             }
         }
+    }
+}
+
+/// As programs say it: Go has a letter before it.
+fn bare(version: &str) -> String {
+    version.trim_start_matches('v').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A program that says this when it is asked for its version.
+    fn put(folder: &Path, says: &str) {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let path = folder.join("ghz");
+        std::fs::write(&path, format!("#!/bin/sh\necho {says}\n")).expect("a file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    }
+
+    #[test]
+    fn a_program_built_without_a_version_has_that_of_its_module() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/grpc/ghz.toml");
+        let mut definition = Definition::load(&path).expect("a definition");
+        let pinned = definition.install.as_ref().and_then(|install| install.version.clone());
+        let pinned = pinned.expect("a version");
+        let places = Places { own: "unblink".into(), installed: place.path().join("installed") };
+        let module = |version: &str| {
+            let text = format!(
+                "module lab\n\nrequire (\n\tgithub.com/a/b v1.0.0\n\tgithub.com/bojand/ghz {version} // indirect\n)\n"
+            );
+            std::fs::write(places.installed.join("ghz/go.mod"), text).expect("a file");
+        };
+        std::fs::create_dir_all(places.installed.join("ghz")).expect("a folder");
+        put(&places.bin(), "dev");
+        let found = |definition: &Definition| places.find(definition).expect("it is there").version;
+        assert_eq!((found(&definition), places.is_outdated(&definition)), (None, false));
+        module("v0.93.0");
+        assert_eq!((found(&definition).as_deref(), places.is_outdated(&definition)), (Some("0.93.0"), true));
+        module(&pinned);
+        assert_eq!((found(&definition), places.is_outdated(&definition)), (Some(bare(&pinned)), false));
+        put(&places.bin(), "v0.99.1");
+        assert_eq!(found(&definition).as_deref(), Some("0.99.1"));
+        // Somebody else's may be any.
+        put(&place.path().join("other"), "dev");
+        definition.program = place.path().join("other/ghz").display().to_string();
+        assert_eq!(found(&definition), None);
     }
 }

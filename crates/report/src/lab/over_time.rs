@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::svg::canvas::Size;
     use crate::svg::read::Drawn;
-    use unblink_artifact::document::LoadModel;
+    use unblink_artifact::document::{LoadModel, Protocol};
     use unblink_artifact::lab::{CELL_SCHEMA, LabEvent, LabLog, LabOffered, LabScenario, LabTool, LabTruth};
 
     const MS: u64 = 1_000_000;
@@ -160,6 +160,8 @@ mod tests {
                 name: "open".into(),
                 version: None,
                 model: LoadModel::Open,
+                protocol: Protocol::Http11,
+                events: None,
                 command: Vec::new(),
                 definition: None,
             },

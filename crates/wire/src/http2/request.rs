@@ -275,6 +275,21 @@ mod tests {
         assert_eq!(body.len(), 151);
     }
 
+    /// What the documentation says of a GET, of its block and the nine bytes of its frame: about 50, then about 15, and its path.
+    #[test]
+    fn a_later_get_takes_few_bytes() {
+        let builder = RequestBuilder { target: "/1234567", host: "127.0.0.1:8080", ..GET };
+        let request = Request::new(&builder, builder.body.into(), Scheme::Http).unwrap();
+        let mut encoder = Encoder::new();
+        let mut bytes = || {
+            let mut block = Vec::new();
+            request.write_block((0, 0), &mut Numbers, &mut Vec::new(), &mut encoder, &mut block);
+            9 + block.len() - builder.target.len()
+        };
+        let (first, later) = (bytes(), bytes());
+        assert!((40..=60).contains(&first) && (12..=16).contains(&later), "{first}, then {later}");
+    }
+
     #[test]
     fn what_http_2_forbids_is_refused() {
         for (name, value) in [
