@@ -235,7 +235,8 @@ impl Parser {
         }
     }
 
-    /// Takes a final head that is the last one again. Returns the offset after it, with the state set to what follows.
+    /// Takes a final head that is the last one again, and its body if that has come whole with it. Returns the offset after
+    /// what was taken, with the state set to what follows.
     #[inline]
     fn take_known(&mut self, last: &LastHead, bytes: &[u8], parts: &mut impl Parts) -> Option<usize> {
         if !self.head.is_empty() {
@@ -243,9 +244,19 @@ impl Parser {
         }
         let Known { response, body } = last.recall(bytes, self.kind, &self.limits)?;
         let length = response.head_bytes as usize;
+        let (head, rest) = bytes.split_at_checked(length)?;
         self.response = Response { head_bytes: self.response.head_bytes + response.head_bytes, ..*response };
+        parts.head(response.status, head);
+        // Read here, a short body passes through no state of its own.
+        if let Some(Body::Length(left)) = *body
+            && let Some(piece) = usize::try_from(left).ok().and_then(|left| rest.get(..left))
+        {
+            parts.body(piece);
+            self.response.body_bytes = left;
+            self.state = State::Done;
+            return Some(length + piece.len());
+        }
         self.state = body.map_or(State::Done, State::Body);
-        parts.head(response.status, &bytes[..length]);
         Some(length)
     }
 

@@ -57,20 +57,20 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
     /// The place of a new entry: the one that became free last, or else the lowest that was never taken.
     #[inline]
     pub(super) fn take(&mut self, value: T) -> u32 {
-        self.take_by(|| value)
+        self.take_by(|| value).0
     }
 
-    /// The same of a value that is made where it will lie.
+    /// The same of a value that is made where it will lie. Its generation, too.
     #[inline(always)]
-    pub(super) fn take_by(&mut self, value: impl FnOnce() -> T) -> u32 {
+    pub(super) fn take_by(&mut self, value: impl FnOnce() -> T) -> (u32, u32) {
         let Some(entry) = self.entries.get_mut(self.free as usize) else {
             let links = [Links { prev: NONE, next: NONE }; LISTS];
             self.entries.push(Entry { generation: 0, is_taken: true, links, value: value() });
-            return self.entries.len() as u32 - 1;
+            return (self.entries.len() as u32 - 1, 0);
         };
         entry.is_taken = true;
         entry.value = value();
-        std::mem::replace(&mut self.free, entry.links[0].next)
+        (std::mem::replace(&mut self.free, entry.links[0].next), entry.generation)
     }
 
     /// The entry must be on no list.
@@ -128,11 +128,13 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
 
     #[inline]
     pub(super) fn push_front<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        // Where the entries lie is looked up once: the compiler can't tell that nothing that is written here says it.
+        let entries = self.entries.as_mut_slice();
         let next = list.head;
-        self.entries[slot as usize].links[L] = Links { prev: NONE, next };
+        entries[slot as usize].links[L] = Links { prev: NONE, next };
         match next {
             NONE => list.tail = slot,
-            _ => self.entries[next as usize].links[L].prev = slot,
+            _ => entries[next as usize].links[L].prev = slot,
         }
         list.head = slot;
         list.len += 1;
@@ -140,11 +142,12 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
 
     #[inline]
     pub(super) fn push_back<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        let entries = self.entries.as_mut_slice();
         let prev = list.tail;
-        self.entries[slot as usize].links[L] = Links { prev, next: NONE };
+        entries[slot as usize].links[L] = Links { prev, next: NONE };
         match prev {
             NONE => list.head = slot,
-            _ => self.entries[prev as usize].links[L].next = slot,
+            _ => entries[prev as usize].links[L].next = slot,
         }
         list.tail = slot;
         list.len += 1;
@@ -168,14 +171,15 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
 
     #[inline]
     pub(super) fn unlink<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
-        let Links { prev, next } = self.entries[slot as usize].links[L];
+        let entries = self.entries.as_mut_slice();
+        let Links { prev, next } = entries[slot as usize].links[L];
         match prev {
             NONE => list.head = next,
-            _ => self.entries[prev as usize].links[L].next = next,
+            _ => entries[prev as usize].links[L].next = next,
         }
         match next {
             NONE => list.tail = prev,
-            _ => self.entries[next as usize].links[L].prev = prev,
+            _ => entries[next as usize].links[L].prev = prev,
         }
         list.len -= 1;
     }

@@ -209,10 +209,12 @@ impl Connections {
         if self.roomy == 0 {
             return None;
         }
-        while self.with_room[self.least].is_empty() {
-            self.least += 1;
+        loop {
+            match self.with_room[self.least].head {
+                NONE => self.least += 1,
+                slot => return Some(slot),
+            }
         }
-        Some(self.with_room[self.least].head)
     }
 
     pub(super) fn begin_opening(&mut self, whose: Whose, owner: Option<NonZeroU16>, now: Instant) -> ConnId {

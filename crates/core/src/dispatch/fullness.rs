@@ -83,6 +83,12 @@ impl Fullness {
         self.last == (false, Seen::Room)
     }
 
+    /// What was seen last is that all connections are open, and that none has room.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.last == (true, Seen::Full)
+    }
+
     #[inline]
     pub(super) fn was_settled_at(&self, at: Instant) -> bool {
         self.settled_since.is_some_and(|since| since <= at)

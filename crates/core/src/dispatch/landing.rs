@@ -46,9 +46,9 @@ impl Lane {
         conn: u32,
     ) -> FlightId {
         let list = self.round(flight.repeats);
-        let slot = self.list_flight(flights, flight, (origin, conn), list);
-        self.connections.take_place(conn, flights, slot);
-        FlightId { slot, generation: flights.generation(slot) }
+        let id = self.list_flight(flights, flight, (origin, conn), list);
+        self.connections.take_place(conn, flights, id.slot);
+        id
     }
 
     #[inline(always)] // a flight is large
@@ -58,8 +58,8 @@ impl Lane {
         flight: &Flight,
         (origin, conn): (usize, u32),
         list: u8,
-    ) -> u32 {
-        let slot = flights.take_by(|| Bound {
+    ) -> FlightId {
+        let (slot, generation) = flights.take_by(|| Bound {
             origin: origin as u8,
             conn,
             list,
@@ -75,7 +75,7 @@ impl Lane {
             prev = flights.prev(in_flight, prev);
         }
         flights.insert_after(in_flight, prev, slot);
-        slot
+        FlightId { slot, generation }
     }
 }
 
@@ -117,9 +117,9 @@ impl<L: Load> Dispatch<L> {
         let Dispatch { lanes, flights, .. } = self;
         let lane = &mut lanes[origin];
         let list = if waited { lane.waited() } else { lane.round(flight.repeats) };
-        let slot = lane.list_flight(flights, flight, (origin, conn), list);
-        lane.connections.take_own_place(conn, flights, slot);
-        FlightId { slot, generation: flights.generation(slot) }
+        let id = lane.list_flight(flights, flight, (origin, conn), list);
+        lane.connections.take_own_place(conn, flights, id.slot);
+        id
     }
 
     #[inline(always)] // for each request

@@ -32,6 +32,8 @@ pub(super) struct Lane {
     rounds: usize,
     /// How many of these lists are used in all.
     lists: usize,
+    /// Not only arrivals that were never sent may wait, or what is sent holds its connection.
+    pub(super) has_others: bool,
     /// What is to be sent a second time.
     pub(super) resend: VecDeque<Flight>,
     /// The requests of journeys with connections of their own, if there are such journeys.
@@ -49,22 +51,21 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(policy: &Policy, origin: usize) -> Lane {
+        let is_of_sockets = policy.origins.is_of_sockets(origin);
         let rounds = policy.retry.as_ref().map_or(1, |retry| ROUNDS_MAX.min(retry.attempts as usize));
         Lane {
             connections: Connections::new(policy, origin as u8),
             in_flight: [List::EMPTY; LISTS_MAX],
             rounds,
             lists: rounds + usize::from(policy.own.is_some()),
-            own: policy
-                .own
-                .filter(|_| !policy.origins.is_of_sockets(origin))
-                .map(|own| Box::new(OwnLine::new(own.under_way_max))),
+            own: policy.own.filter(|_| !is_of_sockets).map(|own| Box::new(OwnLine::new(own.under_way_max))),
+            has_others: policy.retry.is_some() || policy.held.is_some() || is_of_sockets,
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             oversleep: Oversleep::default(),
             oversleep_held: Oversleep::default(),
             woke_for_due: true,
             behind_since: None,
-            sockets: policy.origins.is_of_sockets(origin).then(Box::default),
+            sockets: is_of_sockets.then(Box::default),
         }
     }
 

@@ -93,8 +93,8 @@ pub struct Dispatch<L> {
     answers: usize,
     /// Sends that the current call has asked for.
     sends: usize,
-    /// Journeys may have connections that are closed or given back when they end.
-    closes_left: bool,
+    /// Connections may be those of journeys: closed or given back when they end, and looked after until then.
+    binds: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -118,7 +118,7 @@ impl<L: Load> Dispatch<L> {
             quiet_until: Instant(0),
             answers: 0,
             sends: 0,
-            closes_left: policy.own.is_some() || policy.held.is_some() || policy.origins.has_sockets(),
+            binds: policy.own.is_some() || policy.held.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -303,7 +303,7 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        if self.closes_left {
+        if self.binds {
             self.close_left(now, out, rec);
         }
         let until = self.policy.grain.map_or(now, |grain| grain.last(now));
@@ -317,9 +317,7 @@ impl<L: Load> Dispatch<L> {
         self.sends = 0;
         for _ in 0..self.lanes.len() {
             let before = self.sends;
-            if self.policy.own.is_some() && !self.pump_own(origin, now, out, rec)
-                || self.policy.held.is_some() && !self.pump_held(origin, now, out, rec)
-                || !self.pump_lane(origin, now, out, rec)
+            if self.binds && !self.pump_bound(origin, now, out, rec) || !self.pump_lane(origin, now, out, rec)
             {
                 // A lane that has sent nothing goes first. Otherwise, others that fill each turn could shut it out.
                 self.first_to_send = if self.sends > before { self.lane_after(origin) } else { origin };
@@ -334,6 +332,13 @@ impl<L: Load> Dispatch<L> {
             // The next tick sets the end of the drain.
             self.more_to_do = true;
         }
+    }
+
+    /// Sends what can be sent on connections of journeys. Returns false if something is left for the next call.
+    #[inline(never)]
+    fn pump_bound(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) -> bool {
+        (self.policy.own.is_none() || self.pump_own(origin, now, out, rec))
+            && (self.policy.held.is_none() || self.pump_held(origin, now, out, rec))
     }
 
     /// Attempts after the first are due up to `until`.

@@ -18,7 +18,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// What has fallen due until then is counted, and waits.
-    #[inline(never)]
+    #[inline(always)] // into what follows an answer
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
         let mut is_any_late = false;

@@ -21,13 +21,12 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) -> bool {
         loop {
-            let Dispatch { load, lanes, flights, retrying, policy, sends, .. } = &mut *self;
+            let Dispatch { load, lanes, flights, policy, sends, .. } = &mut *self;
             let lane = &mut lanes[origin];
             if lane.connections.blocked_until.is_some_and(|until| until <= now) {
                 lane.connections.blocked_until = None;
             }
-            let are_others = retrying.is_some() || policy.held.is_some() || lane.sockets.is_some();
-            if are_others || !lane.resend.is_empty() {
+            if lane.has_others || !lane.resend.is_empty() {
                 return self.pump_others(origin, now, out, rec);
             }
             let Some(load) = load else { return true };

@@ -16,6 +16,15 @@ impl<L: Load> Dispatch<L> {
             let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
             *more_to_do |= lane.look_at(due, again, now);
         }
+        if self.binds {
+            self.look_at_bound(now);
+        }
+        rec.look_at_absences(now);
+    }
+
+    /// The same of journeys that have connections.
+    #[inline(never)]
+    fn look_at_bound(&mut self, now: Instant) {
         if self.policy.own.is_some() {
             for origin in 0..self.lanes.len() {
                 self.more_to_do |= self.look_at_own(origin, now);
@@ -26,8 +35,7 @@ impl<L: Load> Dispatch<L> {
             self.lanes.iter_mut().for_each(|lane| lane.woke_for_due = true);
         }
         // Some are left over, or have ended only while this turn sent.
-        self.more_to_do |= self.closes_left && self.has_left();
-        rec.look_at_absences(now);
+        self.more_to_do |= self.has_left();
     }
 
     /// When a [`Event::Tick`](super::Event::Tick) is due at the latest. A time that has passed means: at once.

@@ -176,12 +176,18 @@ impl<P: Protocol> Conn<P> {
         // As a rule when something is to be read.
         match self.protocol.is_written() && self.transport.is_plain() {
             true => Ok(()),
-            false => self.write_out(job),
+            false => self.write_rest(job),
         }
     }
 
     #[inline(never)]
-    fn write_out(&mut self, job: &Job<P>) -> Result<(), Closing> {
+    fn write_rest(&mut self, job: &Job<P>) -> Result<(), Closing> {
+        self.write_out(job)
+    }
+
+    /// The same where there is something to write.
+    #[inline(always)] // for each request
+    pub(crate) fn write_out(&mut self, job: &Job<P>) -> Result<(), Closing> {
         if self.transport.stage == Stage::Open {
             loop {
                 let output = self.protocol.output(&job.operations);
@@ -208,6 +214,7 @@ impl<P: Protocol> Conn<P> {
 
     /// Carries on after the socket reported something. The second value is the time just after the
     /// last byte was read; it says nothing with [`Reading::Quiet`] and [`Reading::More`] unless there are news.
+    #[inline(always)] // for each answer
     pub(crate) fn ready(
         &mut self,
         job: &Job<P>,

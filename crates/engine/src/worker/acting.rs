@@ -141,7 +141,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         // The moment just before the first byte is written.
         let sent = self.pacer.watch().now();
         conn.submit(&self.job, &mut self.common, flight, operation, filler);
-        let written = conn.write_on(&self.job);
+        let written = conn.write_out(&self.job);
         // Noted only now: nothing comes between that moment and the write that need not.
         if let Some(recorder) = &mut self.recorder {
             self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);

@@ -10,6 +10,7 @@ mod pulse;
 mod state;
 #[cfg(test)]
 mod tests;
+mod text;
 mod thread;
 
 pub use error::ScriptError;
@@ -17,11 +18,12 @@ pub use figures::{Figures, Spread};
 pub use pulse::{Looking, Pulse};
 
 use error::words;
-use mlua::{Error, Function, Lua, Value};
+use mlua::{BString, Error, Function, Lua, Value};
 use state::State;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use text::Last;
 use thread::Thread;
 use unblink_core::time::Nanos;
 
@@ -197,7 +199,9 @@ impl Script {
         }
         let (shared, pulse) = (self.shared.clone(), self.pulse.clone());
         let (lua, number) = (state.lua.clone(), worker as usize);
-        let mut acting = Acting { lua, request, response, delay, first: None, shared, pulse, number };
+        let (head, body) = (Last::default(), Last::default());
+        let mut acting =
+            Acting { lua, request, response, delay, head, body, first: None, shared, pulse, number };
         let mut first = Vec::new();
         // The call enters by itself.
         drop(inside);
@@ -294,6 +298,9 @@ pub struct Acting {
     request: Function,
     response: Function,
     delay: Option<Function>,
+    /// Of the answer that it was told of last.
+    head: Last,
+    body: Last,
     /// Rendered already.
     first: Option<Vec<u8>>,
     shared: Arc<Shared>,
@@ -317,31 +324,23 @@ impl Acting {
     #[inline]
     fn call_request(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let _inside = self.pulse.enter(self.number);
-        match self.request.call::<Value>(()) {
-            Ok(Value::String(text)) => {
-                out.extend_from_slice(&text.as_bytes());
-                Ok(())
-            }
-            Ok(other) => Err(format!(
-                "request() must return a whole request as a string, such as that of wrk.format(): it returned {}",
-                match other {
-                    Value::Nil => "nothing",
-                    Value::Integer(_) | Value::Number(_) => "a number",
-                    _ => other.type_name(),
-                }
-            )),
-            Err(error) => Err(words(&error)),
-        }
+        // A value of Lua's own would be one more reference to make and to give up.
+        let text = self.request.call::<BString>(()).map_err(|error| words(&error))?;
+        out.extend_from_slice(&text);
+        Ok(())
     }
 
     /// Tells the script of an answer: its head, as it came, and its body. False if the script has failed.
     pub fn response(&mut self, status: u16, head: &[u8], body: &[u8]) -> bool {
-        let _inside = self.pulse.enter(self.number);
-        let call = || {
-            self.response.call::<()>((status, self.lua.create_string(head)?, self.lua.create_string(body)?))
-        };
-        let called = call().map_err(|error| words(&error));
+        let called = self.call_response(status, head, body).map_err(|error| words(&error));
         self.note(called)
+    }
+
+    #[inline]
+    fn call_response(&mut self, status: u16, head: &[u8], body: &[u8]) -> Result<(), Error> {
+        let _inside = self.pulse.enter(self.number);
+        let (head, body) = (self.head.of(head, &self.lua)?, self.body.of(body, &self.lua)?);
+        self.response.call((status, head, body))
     }
 
     /// For how long a user pauses before its next request; nothing of a script that has no `delay`. One that fails says no pause.

@@ -3,6 +3,7 @@
 local given = ...
 local concat, pairs, sort, tostring, type = table.concat, pairs, table.sort, tostring, type
 local byte, find, sub = string.byte, string.find, string.sub
+local new_table = require("table.new")
 
 io.output(io.stderr)
 io.stdout = io.stderr
@@ -180,18 +181,30 @@ end
 
 -- Scripts may replace the functions as they go.
 function call.request()
+   local text
    if request then
-      return request()
+      text = request()
+   else
+      text = wrk.request()
    end
-   return wrk.request()
+   local kind = type(text)
+   if kind ~= "string" then
+      kind = kind == "nil" and "nothing" or kind == "number" and "a number" or kind
+      error("request() must return a whole request as a string, such as that of wrk.format(): it returned " .. kind, 0)
+   end
+   return text
 end
 
 -- Blanks in ASCII.
 local is_blank = { [9] = true, [10] = true, [12] = true, [13] = true, [32] = true }
 
--- The headers of a head, behind its first line. Read here, since each text that is handed over costs more than that.
-local function headers_of(head)
-   local headers = {}
+-- The head that was read last, and its headers in order: most answers have the same one as the answer before.
+local known
+local fields, values, fields_count = {}, {}, 0
+
+-- Reads the headers of a head, behind its first line. Here, since each text that is handed over costs more than that.
+local function read(head)
+   known, fields_count = head, 0
    local stop = find(head, "\n", 1, true)
    while stop do
       local start = stop + 1
@@ -209,8 +222,20 @@ local function headers_of(head)
          while last >= first and is_blank[byte(head, last)] do
             last = last - 1
          end
-         headers[sub(head, start, colon - 1)] = sub(head, first, last)
+         fields_count = fields_count + 1
+         fields[fields_count], values[fields_count] = sub(head, start, colon - 1), sub(head, first, last)
       end
+   end
+end
+
+-- The headers of a head, in a table of the script's own.
+local function headers_of(head)
+   if head ~= known then
+      read(head)
+   end
+   local headers = new_table(0, fields_count)
+   for i = 1, fields_count do
+      headers[fields[i]] = values[i]
    end
    return headers
 end

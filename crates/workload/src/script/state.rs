@@ -9,7 +9,7 @@ use std::sync::Arc;
 use unblink_core::random::mixed;
 
 /// A state may hold so many bytes.
-const MEMORY_MAX: usize = 1 << 30;
+pub(super) const MEMORY_MAX: usize = 1 << 30;
 
 /// What calls the script, for each function of its interface.
 pub(super) struct State {

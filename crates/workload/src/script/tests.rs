@@ -209,6 +209,37 @@ fn headers_are_read_as_they_came() {
     }
 }
 
+/// An answer is handed over without regard to the limit, and what the script makes of it is not.
+#[test]
+fn a_state_that_is_told_of_answers_holds_no_more_than_it_may() {
+    let script = script(
+        "local all = {}
+         function response(status, headers, body)
+            for i = 1, 8 do all[i] = string.rep(body .. i, 1e8) end
+         end",
+    );
+    let mut acting = script.take(0).unwrap();
+    assert!(!acting.response(200, b"HTTP/1.1 200 OK\r\n\r\n", b"x"));
+    assert!(script.failures().unwrap().1.contains("not enough memory"));
+}
+
+/// The head and the body are those of the answer before: they are not read anew.
+#[test]
+fn what_a_script_does_with_headers_is_not_in_those_of_the_next_answer() {
+    let script = script(
+        "local kept
+         function response(status, headers, body)
+            assert(headers ~= kept and headers.A == '1' and headers.B == '2' and headers.C == nil and body == 'x')
+            kept, headers.A, headers.B, headers.C = headers, 'other', nil, 'more'
+         end",
+    );
+    let mut acting = script.take(0).unwrap();
+    for _ in 0..200 {
+        assert!(acting.response(200, b"HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n", b"x"), "{script:?}");
+    }
+    assert_eq!(script.failures(), None);
+}
+
 #[test]
 fn headers_are_written_in_order_whatever_the_table_is() {
     let script = script(

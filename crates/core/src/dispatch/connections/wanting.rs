@@ -55,13 +55,24 @@ impl Connections {
         in_use || self.blocked_until.is_some()
     }
 
-    #[inline]
+    #[inline(always)] // after each event
     pub(in crate::dispatch) fn note_fullness(&mut self, now: Instant, waiting: u64) {
-        // It is not at its limit, and that is known.
-        let may_be_full = self.total() >= self.max || self.blocked_until.is_some() || self.are_shut();
-        if !may_be_full && self.fullness.has_room() {
-            return;
+        if self.roomy == 0 && self.open >= self.max && self.opening.is_empty() && !self.are_sockets {
+            // It is full, and that is known.
+            if self.fullness.is_full() {
+                return;
+            }
+        } else if self.total() < self.max && self.blocked_until.is_none() && !self.are_shut() {
+            // It is not at its limit, and that is known.
+            if self.fullness.has_room() {
+                return;
+            }
         }
+        self.look_at_fullness(now, waiting);
+    }
+
+    #[inline(never)]
+    fn look_at_fullness(&mut self, now: Instant, waiting: u64) {
         let at_limit = self.is_at_limit() || self.are_shut();
         // Whoever has a connection of its own being opened waits for that one. A closed population whose users have a
         // connection each is never short of them.
