@@ -33,8 +33,11 @@ pub(super) fn check(args: &CompareArgs, first: &[Ready; 2]) -> Result<()> {
 }
 
 /// The run that an agent was offered.
-pub(crate) fn run_of(args: &CompareArgs, part: &serde_json::Value) -> Result<RunArgs> {
-    asked(args, serde_json::from_value(part.clone()).context("what is offered is no run of a comparison")?)
+pub(crate) fn run_of(args: &CompareArgs, offered: &serde_json::Value) -> Result<RunArgs> {
+    let part =
+        serde_json::from_value(offered.clone()).context("what is offered is no run of a comparison")?;
+    let said = args.said.as_ref().map(|said| said.of_part("compare", offered));
+    Ok(RunArgs { said, ..asked(args, part)? })
 }
 
 fn asked(args: &CompareArgs, part: Part) -> Result<RunArgs> {
