@@ -44,6 +44,7 @@ mod interruption;
 mod journey_objectives;
 mod journeys;
 mod k8s;
+mod k8s_given;
 mod keep_failures;
 mod knee;
 mod lab;
