@@ -108,7 +108,7 @@ mod tests {
     fn what_an_experiment_asks_is_said_too() {
         for (command, base) in [
             (For::Knee, &["--slo", "p99 < 1s", "--start", "5"][..]),
-            (For::Compare, &["http://other/", "-R", "5", "--runs", "2"]),
+            (For::Compare, &["http://other/", "-R", "5", "--runs", "5"]),
         ] {
             let bare = of_command(command, base);
             for own in [&["-o", "out"][..], &["--resume", "out"], &["--agents", "local:2"], &["--json", "-q"]]
