@@ -232,6 +232,11 @@ impl SignoffStage {
         self.end(search.status == KneeStatus::Interrupted, exit_code);
     }
 
+    /// It was interrupted before anything came of it.
+    pub fn interrupt(&mut self) {
+        self.status = StageStatus::Interrupted;
+    }
+
     /// It is left out, for this reason.
     pub fn leave_out(&mut self, why: String) {
         (self.status, self.why) = (StageStatus::NotRun, Some(why));

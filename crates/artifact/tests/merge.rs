@@ -185,7 +185,6 @@ fn the_bytes_are_the_same_in_any_order() {
     }
 }
 
-/// A machine that covers two seconds at once, since it was late, draws the others along.
 /// A hundred machines, ten at a time, and then the ten that come of it: as nodes would merge that have a part of them each.
 #[test]
 fn two_levels_are_one() {
@@ -202,6 +201,7 @@ fn two_levels_are_one() {
     assert!(bytes(&to("by nodes")) == bytes(&to("at once")));
 }
 
+/// A machine that covers two seconds at once, since it was late, draws the others along.
 #[test]
 fn borders_are_where_all_have_one() {
     let dir = tempfile::tempdir().expect("a folder");

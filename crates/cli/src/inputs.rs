@@ -1,38 +1,141 @@
-//! The files that a command line and its plan were read from, so that whoever reads them again later can tell whether they
-//! are still the same.
+//! The files that a command line and its plan were read from, and what stood in them: whoever reads them again later can tell
+//! whether they are still the same, and machines that offer parts of one run whether they have read the same.
 
 use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use unblink_cluster::record::Hashing;
+use unblink_engine::bounded;
 
-static READ: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static STATE: Mutex<State> = Mutex::new(State { read: Vec::new(), hashes: false, sha256: BTreeMap::new() });
 
-/// Takes note of a file that is read.
-pub(crate) fn note(path: &Path) {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+struct State {
+    read: Vec<PathBuf>,
+    /// What is read is hashed on its way: somebody will ask.
+    hashes: bool,
+    /// What stood in a file when it was read last, as far as that is known.
+    sha256: BTreeMap<PathBuf, String>,
 }
 
-/// What is read from now on is another command's.
-pub(crate) fn forget() {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).clear();
+/// Takes note of a file that is read, though not here.
+pub(crate) fn note(path: &Path) {
+    lock().read.push(path.to_path_buf());
+}
+
+/// Opens a file, of which note is taken.
+pub(crate) fn opened(path: &Path) -> io::Result<Input> {
+    note(path);
+    let file = File::open(path)?;
+    Ok(match lock().hashes {
+        true => Input::Hashed(path.to_path_buf(), Hashing::new(file)),
+        false => Input::Plain(file),
+    })
+}
+
+/// All of a file of at most `bytes_max` bytes, of which note is taken.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    bounded::read_from(opened(path)?, bytes_max)
+}
+
+/// A file that is being read.
+pub(crate) enum Input {
+    Plain(File),
+    Hashed(PathBuf, Hashing<File>),
+}
+
+impl Input {
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        match self {
+            Input::Plain(file) => file.metadata(),
+            Input::Hashed(_, file) => file.get_ref().metadata(),
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (path, file) = match self {
+            Input::Plain(file) => return file.read(buffer),
+            Input::Hashed(path, file) => (path, file),
+        };
+        let read = file.read(buffer)?;
+        if read == 0 && !buffer.is_empty() {
+            lock().sha256.insert(path.clone(), file.sha256());
+        }
+        Ok(read)
+    }
+}
+
+/// What stands in files that are read from now on will be asked for.
+pub(crate) fn hash() {
+    lock().hashes = true;
+}
+
+/// What is read from now on is another command's. What stands in these files is known.
+pub(crate) fn begin_with(known: impl IntoIterator<Item = (PathBuf, String)>) {
+    *lock() = State { read: Vec::new(), hashes: false, sha256: known.into_iter().collect() };
+}
+
+/// What stood in a file when it was read. One that was not hashed then, or not read to its end, is read now.
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
+    if let Some(known) = lock().sha256.get(path) {
+        return Ok(known.clone());
+    }
+    let mut file = Hashing::new(File::open(path)?);
+    io::copy(&mut file, &mut io::sink())?;
+    Ok(file.sha256())
 }
 
 /// The first of the files read so far that was written later than `at`, by the file system's account.
 pub(crate) fn changed_since(at: Timestamp) -> Option<PathBuf> {
-    let all = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_later = |path: &&PathBuf| {
+    let is_later = |path: &PathBuf| {
         let modified = std::fs::metadata(path).and_then(|known| known.modified()).ok();
         modified.and_then(|modified| Timestamp::try_from(modified).ok()).is_some_and(|modified| modified > at)
     };
-    all.iter().find(is_later).cloned()
+    all().into_iter().find(is_later)
 }
 
 /// All files read so far, in their order.
 pub(crate) fn all() -> Vec<PathBuf> {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    lock().read.clone()
 }
 
 /// The first of them that is none of those.
 pub(crate) fn other_than(is_known: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     all().into_iter().find(|path| !is_known(path))
+}
+
+fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_cluster::record;
+
+    /// What was read counts, and not what stands there when somebody asks.
+    #[test]
+    fn a_file_is_hashed_as_it_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("users.csv");
+        let long = vec![b'7'; 300_000];
+        std::fs::write(&path, &long).expect("a file");
+        hash();
+        assert!(read(&path, 1 << 20).expect("a file") == long);
+        std::fs::write(&path, "id\nanne\n").expect("a file");
+        assert_eq!(sha256(&path).expect("known"), record::sha256(&long));
+        // Not to its end: what stands there is what there is to ask.
+        let half = folder.path().join("trace");
+        std::fs::write(&half, &long).expect("a file");
+        opened(&half).expect("a file").read_exact(&mut [0; 9]).expect("it has more");
+        assert_eq!(sha256(&half).expect("read again"), record::sha256(&long));
+        // Read again, it is what it was then.
+        read(&path, 1 << 20).expect("a file");
+        assert_eq!(sha256(&path).expect("known"), record::sha256(b"id\nanne\n"));
+        assert!(all().iter().filter(|noted| **noted == path).count() == 2 && all().contains(&half));
+    }
 }

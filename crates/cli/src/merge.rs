@@ -12,6 +12,8 @@ use unblink_artifact::folder::{self, replay};
 /// Merges and presents what came out. Gives the exit code.
 pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
+    // Two files of each folder are open at once.
+    unblink_engine::limits::raise();
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
     present(&args.dirs, &to, &args.exports, &args.keep).map(|document| exit::of_report(&document))

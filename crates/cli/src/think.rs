@@ -4,7 +4,6 @@ use crate::{inputs, value};
 use std::path::Path;
 use std::sync::Arc;
 use unblink_core::journey::{Think, Times};
-use unblink_engine::bounded;
 use unblink_report::format;
 
 /// Of a file.
@@ -60,9 +59,8 @@ impl Measured {
     /// What is wrong with it, and in which line.
     pub(crate) fn read(file: &str, folder: Option<&Path>) -> Result<Measured, String> {
         let path = folder.unwrap_or(Path::new("")).join(file);
-        inputs::note(&path);
         let bytes =
-            bounded::read(&path, BYTES_MAX).map_err(|error| format!("{file}: can't be read: {error}"))?;
+            inputs::read(&path, BYTES_MAX).map_err(|error| format!("{file}: can't be read: {error}"))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| format!("{file}: this is not UTF-8"))?;
         let times = times(text).map_err(|why| format!("{file}{why}"))?;
         Ok(Measured { file: file.to_string(), times: times.into() })

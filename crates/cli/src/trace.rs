@@ -5,7 +5,6 @@ use crate::errors::{refuse, refused};
 use crate::inputs;
 use crate::value::{self, Shape};
 use anyhow::{Context, Error, Result};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use unblink_artifact::names::few;
@@ -101,8 +100,7 @@ fn scaled(phases: Vec<Phase>, mean: Rate) -> Result<Vec<Phase>> {
 fn rates(file: &Path, column: Option<&str>) -> Result<Vec<Rate>> {
     let open = || -> std::io::Result<String> {
         let mut text = String::new();
-        inputs::note(file);
-        File::open(file)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+        inputs::opened(file)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
         Ok(text)
     };
     let text = open().with_context(|| format!("can't read the trace {file:?}"))?;

@@ -13,6 +13,7 @@ mod support;
 
 mod acknowledged;
 mod agents;
+mod agents_interrupted;
 mod agents_resumed;
 mod agents_together;
 mod answers;
@@ -44,6 +45,7 @@ mod interruption;
 mod journey_objectives;
 mod journeys;
 mod k8s;
+mod k8s_given;
 mod keep_failures;
 mod knee;
 mod lab;

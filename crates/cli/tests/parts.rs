@@ -3,6 +3,7 @@
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::healthy;
 use crate::support::{Place, Started};
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 /// Enough for many processes of a binary that is not optimised to be ready on a busy machine.
@@ -78,6 +79,42 @@ fn however_it_is_started_a_run_has_one_digest() {
     assert_eq!(asked(&here, "out"), [digest.clone(), digest.clone()]);
     assert_eq!(asked(&elsewhere, "out"), [digest.clone(), digest.clone()]);
     assert_ne!(asked(&other, "out"), [digest], "another body");
+}
+
+/// Parts of one trial or run of an experiment have a digest that those of no other have.
+#[test]
+fn parts_of_other_trials_are_not_merged() {
+    let (target, place) = (healthy(), Place::new());
+    let (url, nats) = (target.url(), server().display().to_string());
+    let led = ["--agents", "local:2", "--nats-server", &nats, "--no-store", "-q"];
+    let start = |args: &[&str]| Started::spawn(&mut place.command(&[args, &led].concat()));
+    let knee = |limit: &str, folder: &str| {
+        let brief =
+            ["--start", "20", "--settle", "1s", "--measure", "4s", "--measure-max", "4s", "--within", "6s"];
+        start(&[&["knee", &url, "--slo", limit, "-o", folder], &brief[..]].concat())
+    };
+    let sides =
+        ["compare", &url, &format!("{url}other"), "-R", "20", "-d", "2s", "--runs", "1", "-o", "sides"];
+    // Whatever comes of so short ones.
+    for one in [knee("p99 < 5s", "one"), knee("p99 < 6s", "other"), start(&sides)] {
+        one.wait().assert_ran();
+    }
+    let trials = ["one/trial-01", "other/trial-01", "sides/baseline/1", "sides/candidate/1"];
+    let digests = trials.map(|trial| {
+        let both = asked(&place, trial);
+        assert!(both.len() == 2 && both[0] == both[1], "{trial}: {both:?}");
+        both[0].clone()
+    });
+    assert_eq!(BTreeSet::from(digests).len(), trials.len(), "each has its own");
+    let part = |trial: usize, share: usize| {
+        let folder = format!("{}.agents", trials[trial]);
+        format!("{folder}/{}", place.list(&folder)[share])
+    };
+    for (one, other) in [(0, 1), (2, 3), (0, 2)] {
+        let parts = [part(one, 0), part(other, 1)];
+        let said = place.call(&["merge", &parts[0], &parts[1], "-o", "refused"]);
+        said.refused(&[&parts[0], &parts[1], "are no parts of one run"]);
+    }
 }
 
 /// What a header of the record does not tell is told by its digest: such a part is refused, and both folders are named.

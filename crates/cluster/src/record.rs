@@ -123,15 +123,40 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// SHA-256 in hexadecimal digits, and the length.
-fn digest(mut file: File) -> io::Result<(String, u64)> {
-    let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok((hex(&hash.finalize()), bytes));
-        }
-        hash.update(&buffer[..read]);
-        bytes += read as u64;
+fn digest(file: File) -> io::Result<(String, u64)> {
+    let mut hashing = Hashing::new(file);
+    let bytes = io::copy(&mut hashing, &mut io::sink())?;
+    Ok((hashing.sha256(), bytes))
+}
+
+/// Takes the SHA-256 of what is read, on its way to who reads it.
+pub struct Hashing<R> {
+    reader: R,
+    hash: Sha256,
+}
+
+impl<R: Read> Hashing<R> {
+    /// Nothing has been read yet.
+    pub fn new(reader: R) -> Hashing<R> {
+        Hashing { reader, hash: Sha256::new() }
+    }
+
+    /// What is read.
+    pub fn get_ref(&self) -> &R {
+        &self.reader
+    }
+
+    /// Of what has been read so far, in hexadecimal digits.
+    pub fn sha256(&self) -> String {
+        hex(&self.hash.clone().finalize())
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.hash.update(&buffer[..read]);
+        Ok(read)
     }
 }
 

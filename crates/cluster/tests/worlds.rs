@@ -4,7 +4,8 @@
 
 mod world;
 
-use world::{Fate, World};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use world::{Fate, Rule, World};
 
 /// Worlds by seed; `UNBLINK_CLUSTER_WORLDS` sets how many.
 #[test]
@@ -31,6 +32,27 @@ fn hostile_worlds_without_a_complaint() {
     }
     for fate in [Fate::Whole, Fate::Lost] {
         assert!(resumed.get(&fate).is_some_and(|n| *n * 500 > worlds), "{fate:?} hardly ever: {resumed:?}");
+    }
+}
+
+/// Whatever is not heeded, some of a few hundred worlds complain of it. With all of it heeded, none of them does.
+#[test]
+fn an_account_that_complains() {
+    let complain = |world: &dyn Fn(u64) -> World| -> u64 {
+        let is_refused = |seed: u64| {
+            let mut world = world(seed);
+            catch_unwind(AssertUnwindSafe(move || {
+                world.run();
+                world.check();
+            }))
+            .is_err()
+        };
+        (0..400).map(|seed| u64::from(is_refused(seed))).sum()
+    };
+    assert_eq!(complain(&World::new), 0);
+    for rule in Rule::ALL {
+        let worlds = complain(&|seed| World::without(rule, seed));
+        assert!(worlds > 0, "{rule:?} is not heeded, and nobody complains");
     }
 }
 

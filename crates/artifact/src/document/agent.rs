@@ -31,7 +31,7 @@ pub struct AgentPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerate_lost: Option<u32>,
     /// SHA-256 of what decides what is sent and how it is judged: the same for all parts of one run. Variables of the environment are in
-    /// it by their names. Absent where that is not known, as in a trial of an experiment.
+    /// it by their names, and of an experiment, which of its runs this is. Absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_sha256: Option<String>,
     /// The command line there, secrets masked.

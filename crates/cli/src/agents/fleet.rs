@@ -2,7 +2,7 @@
 
 use super::causes::by_guard;
 use super::kept::{self, Kept};
-use super::local::Local;
+use super::local::{self, Local};
 use super::together::Together;
 use super::watched::{Seen, Shown, Watching, watched};
 use super::{CLUSTER_FILE, NOTHING_KNOWN, RECORD, beside, keys, offered};
@@ -167,11 +167,13 @@ impl Fleet {
     }
 
     /// Those that `args` ask for, which are started where they are local. What the command line reads has been read. They keep
-    /// what they need beside `folder`.
+    /// what they need beside `folder`, which another process may have left if this `goes_on` with an experiment.
     ///
     /// # Errors
     /// Something would travel that must not, or there is no bus.
-    pub(crate) fn of(args: &AgentsArgs, quiet: bool, folder: &Path) -> Result<Fleet> {
+    pub(crate) fn of(args: &AgentsArgs, quiet: bool, folder: &Path, goes_on: bool) -> Result<Fleet> {
+        // Two files of each agent's record are open while it is followed.
+        unblink_engine::limits::raise();
         let (count, is_local) = match args.agents {
             Some(Agents::Local(count)) => (count, true),
             Some(Agents::Anywhere(count)) => (count, false),
@@ -181,8 +183,7 @@ impl Fleet {
         let (files, contents) = if is_local { Default::default() } else { offered::files()? };
         let local = match is_local {
             true => {
-                let dir = beside(folder, "local");
-                check_left(&dir)?;
+                let dir = local::folder_beside(folder, goes_on)?;
                 let dir = std::path::absolute(dir).context("there is no current folder")?;
                 Some(Local::start(count, args.nats_server.as_ref(), dir)?)
             }
@@ -229,7 +230,7 @@ impl Fleet {
             }
         }
         let resumed = kept.map(|(resumed, _)| resumed);
-        interruptions.defer("stopping");
+        interruptions.defer("stopping: all agents end at one instant (Ctrl-C again to quit at once)");
         let is_first = self.led == 0;
         self.led += 1;
         let run = match &resumed {
@@ -274,6 +275,7 @@ impl Fleet {
         let Seen { outcome, folders: mut from, notes, rule } = watched(watching)?;
         drop(switches);
         bus.end();
+        interruptions.defer("stopping");
         Ok(match outcome {
             Outcome::NotBegun(why) => Led::NotBegun(why),
             Outcome::Run { start_at, parts, stopped } => {
@@ -415,19 +417,6 @@ fn check_free(dir: &Path, is_local: bool) -> Result<()> {
         bail!(
             "the folder {dir:?} is in the way: it may hold what agents recorded in another run, of which `unblink merge {}/*` makes one.{goes_on} \
              Name another folder with -o",
-            dir.display()
-        );
-    }
-    Ok(())
-}
-
-/// Agents that were started here end with their coordinator, and their records stay.
-fn check_left(dir: &Path) -> Result<()> {
-    if dir.exists() {
-        bail!(
-            "the folder {dir:?} is in the way: where a coordinator was killed, it holds all that its agents recorded, and `unblink merge \
-             {}/agent-*` makes the run of it (--agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
-             folder with -o",
             dir.display()
         );
     }

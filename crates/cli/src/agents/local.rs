@@ -1,5 +1,7 @@
 //! Agents on this machine, and a bus of their own that goes with them.
 
+use super::beside;
+use crate::output;
 use anyhow::{Context, Result, bail};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -122,6 +124,28 @@ impl Drop for Local {
         let _ = self.bus.wait();
         let _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+/// Where agents that are started here keep what they need. They end with their coordinator; their records stay if it was killed.
+pub(super) fn folder_beside(folder: &Path, goes_on: bool) -> Result<PathBuf> {
+    let dir = beside(folder, "local");
+    if !dir.exists() {
+        return Ok(dir);
+    }
+    if !goes_on {
+        bail!(
+            "the folder {dir:?} is in the way: where a coordinator was killed, it holds all that its agents recorded, and `unblink merge \
+             {}/agent-*` makes the run of it (--agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
+             folder with -o",
+            dir.display()
+        );
+    }
+    output::note(format_args!(
+        "{} stays: it holds what agents had recorded when their coordinator was killed",
+        dir.display()
+    ));
+    let mut others = (2..).map(|number| beside(folder, &format!("local-{number}")));
+    Ok(others.find(|other| !other.exists()).unwrap_or(dir))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

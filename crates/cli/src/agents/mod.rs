@@ -200,7 +200,9 @@ fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(
     let guards = run::guards::prepare(args, &planned.plan, rate_cap, Default::default(), &limits)?;
     guards.check()?;
     output::check_folder(folder)?;
-    let mut fleet = Fleet::of(&args.agents, args.quiet, folder)?;
+    // From here on there is something to take away again.
+    interruptions.defer("stopping");
+    let mut fleet = Fleet::of(&args.agents, args.quiet, folder, false)?;
     let (plan, to_one_address) = (&planned.plan, to_one_address(args, &planned));
     let leading = Leading { plan, part: None, to_one_address, guards, folder, experiment: None };
     let led = fleet.lead(leading, false, interruptions)?;
@@ -214,6 +216,11 @@ fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
     };
     let is_elsewhere = args.target.unix_socket.is_some() || !args.target.connect_to.is_empty();
     !is_elsewhere && planned.requests.origin_names().all(|origin| is_one(origin.host))
+}
+
+/// Neither a run nor its agents have left anything there.
+pub(crate) fn is_free(folder: &Path) -> bool {
+    !folder.exists() && ["agents", "local"].iter().all(|what| !beside(folder, what).exists())
 }
 
 /// `whole` to `whole.agents`.

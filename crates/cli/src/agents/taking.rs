@@ -8,7 +8,7 @@ use crate::args::agents::{AgentArgs, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
 use crate::signals::Interruptions;
-use crate::{config, environment, exit, inputs, output, run};
+use crate::{config, environment, exit, inputs, output, replay, run};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
@@ -85,7 +85,7 @@ fn taken(
     interruptions: &Interruptions,
     led: &mut Led<'_>,
 ) -> Result<Offered> {
-    inputs::forget();
+    begin_reading(args.in_place, offer);
     let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
     let asked = run_of(argv.clone(), offer.part.as_ref())?;
@@ -132,6 +132,15 @@ fn taken(
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
     let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, files };
     Ok(Offered { ended, was_left_alone })
+}
+
+/// What is read from now on is this run's, and what stood in it makes parts of it known as such. What was fetched was hashed then.
+fn begin_reading(in_place: bool, offer: &Offer) {
+    inputs::begin_with(offer.files.iter().map(|file| (file.name.clone().into(), file.sha256.clone())));
+    replay::forget();
+    if in_place {
+        inputs::hash();
+    }
 }
 
 /// What the whole load may have at most, so that this agent's part of it keeps below its own limit.

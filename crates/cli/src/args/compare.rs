@@ -4,6 +4,7 @@ use super::agents::AgentsArgs;
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
+use super::run::Said;
 use super::sim::{ServiceArgs, WorldArgs};
 use super::steady;
 use super::target::TargetArgs;
@@ -48,6 +49,10 @@ pub(crate) struct CompareArgs {
     /// What a plan requests of the baseline and of the candidate.
     #[arg(skip)]
     pub planned: Option<[Vec<Request>; 2]>,
+
+    /// What the command line and its plan say, in their own words
+    #[arg(skip)]
+    pub said: Option<Said>,
 
     /// What a plan asks beside the load, of the baseline and of the candidate.
     #[arg(skip)]

@@ -6,6 +6,7 @@ use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::replay::{self, By, Factor, RecordedArgs};
 use super::retry::RetryArgs;
+use super::run::Said;
 use super::sim::{ServiceArgs, WorldArgs};
 use super::target::TargetArgs;
 use crate::journey::Journey;
@@ -58,6 +59,10 @@ pub(crate) struct KneeArgs {
     /// What `urls` ask for, or a plan.
     #[arg(skip)]
     pub requests: Vec<Request>,
+
+    /// What the command line and its plan say, in their own words.
+    #[arg(skip)]
+    pub said: Option<Said>,
 
     /// What a plan asks beside the load.
     #[arg(skip)]

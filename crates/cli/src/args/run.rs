@@ -155,6 +155,14 @@ pub(crate) struct Said {
     pub plan: Option<PathBuf>,
 }
 
+impl Said {
+    /// The same of one of the runs that this `command` asks for.
+    pub(crate) fn of_part(&self, command: &str, part: &serde_json::Value) -> Said {
+        let words = serde_json::json!([command, part, self.words]).to_string();
+        Said { words, plan: self.plan.clone() }
+    }
+}
+
 impl RunArgs {
     /// What is measured instead of HTTP, and is not merely to be shown as text.
     pub(crate) fn other_than_http(&self) -> Option<Version> {

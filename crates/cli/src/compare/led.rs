@@ -10,7 +10,8 @@ use crate::signals::Interruptions;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use unblink_artifact::document::RunDocument;
+use std::time::Duration;
+use unblink_artifact::document::{RunDocument, RunStatus};
 
 /// Which run of a comparison an agent is offered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -33,8 +34,11 @@ pub(super) fn check(args: &CompareArgs, first: &[Ready; 2]) -> Result<()> {
 }
 
 /// The run that an agent was offered.
-pub(crate) fn run_of(args: &CompareArgs, part: &serde_json::Value) -> Result<RunArgs> {
-    asked(args, serde_json::from_value(part.clone()).context("what is offered is no run of a comparison")?)
+pub(crate) fn run_of(args: &CompareArgs, offered: &serde_json::Value) -> Result<RunArgs> {
+    let part =
+        serde_json::from_value(offered.clone()).context("what is offered is no run of a comparison")?;
+    let said = args.said.as_ref().map(|said| said.of_part("compare", offered));
+    Ok(RunArgs { said, ..asked(args, part)? })
 }
 
 fn asked(args: &CompareArgs, part: Part) -> Result<RunArgs> {
@@ -43,20 +47,29 @@ fn asked(args: &CompareArgs, part: Part) -> Result<RunArgs> {
     Ok(source.numbered(args, part.number))
 }
 
-/// Lets `fleet` do a run, and leaves the record of all and the page in `folder`.
+/// Lets `fleet` do a run, and leaves the record of all and the page in `folder`. Nothing is to be said of one that was interrupted.
 pub(super) fn lead(
     fleet: &mut Fleet,
     ready: Ready,
     part: Part,
     folder: &Path,
     interruptions: &Interruptions,
-) -> Result<RunDocument> {
+) -> Result<Option<RunDocument>> {
     let prepared = ready.prepared().context("a simulated server has no agents")?;
     let run::Prepared { job, guards, .. } = prepared;
     guards.check()?;
     let part = Some(serde_json::to_value(part)?);
     let (plan, to_one_address) = (job.plan(), false);
     let leading = Leading { plan, part, to_one_address, guards, folder, experiment: None };
-    let (document, _) = fleet.lead(leading, true, interruptions)?.merged(folder)?;
-    Ok(document)
+    let merged = fleet.lead(leading, true, interruptions)?.merged(folder);
+    let is_interrupted = !interruptions.wait(Duration::ZERO);
+    match merged {
+        // Agents were stopped by their coordinator, and that by its user.
+        Ok((document, _)) => {
+            Ok((!is_interrupted || document.status == RunStatus::Complete).then_some(document))
+        }
+        // It had not begun.
+        Err(_) if is_interrupted => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -41,7 +41,8 @@ pub(super) fn measure(
     let interruptions = signals::listen()?;
     interruptions.defer("stopping");
     let mut experiment = Interleaved::new(args.runs, done);
-    let fleet = args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, root)).transpose()?;
+    let fleet = args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, root, args.resume.is_some()));
+    let fleet = fleet.transpose()?;
     let mut runner = Runner { args, sources, root, interruptions, fleet };
     let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;
     drop(runner);
@@ -105,11 +106,17 @@ impl TrialRunner for Runner<'_> {
                 let part = Part { side: side as usize, number };
                 led::lead(fleet, ready, part, &folder, &self.interruptions)?
             }
-            None => ready.run(args, &folder, &self.interruptions)?,
+            None => Some(ready.run(args, &folder, &self.interruptions)?),
         };
-        if document.status == RunStatus::Interrupted {
+        let Some(document) = document.filter(|document| document.status != RunStatus::Interrupted) else {
+            if folder.exists() {
+                output::note(format_args!(
+                    "{} has what came of the run that was cut off, which does not count",
+                    folder.display()
+                ));
+            }
             return Ok(None);
-        }
+        };
         let said = say(&document, args);
         let all = 2 * args.runs;
         if !args.quiet {

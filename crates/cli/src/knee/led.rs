@@ -61,11 +61,12 @@ pub(super) fn check_simulated(args: &KneeArgs) -> Result<()> {
 }
 
 /// The trial that an agent was offered.
-pub(crate) fn trial_of(args: &KneeArgs, part: &serde_json::Value) -> Result<RunArgs> {
-    let part: Part = serde_json::from_value(part.clone()).context("what is offered is no trial")?;
+pub(crate) fn trial_of(args: &KneeArgs, offered: &serde_json::Value) -> Result<RunArgs> {
+    let part: Part = serde_json::from_value(offered.clone()).context("what is offered is no trial")?;
     let rate = Rate::from_milli(part.rate_milli);
     let mut run = run_args(args, rate, Nanos(part.settle_ns), Nanos(part.measure_max_ns))?;
     run.target.no_preflight = part.no_preflight;
+    run.said = args.said.as_ref().map(|said| said.of_part("knee", offered));
     Ok(with_seed(run, part.number))
 }
 

@@ -28,6 +28,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
+use unblink_report::format;
 
 /// A target that answers none of so many requests, one after the other, does not come to rest.
 const RESTING_TRIES: u32 = 12;
@@ -133,8 +134,21 @@ impl Runner {
         let name = format!("trial-{:02}", trial.number);
         let others = (2..).map(|n| self.folder.join(format!("{name}-{n}")));
         let first = self.folder.join(&name);
-        let is_free = |folder: &PathBuf| !folder.exists() && !agents::beside(folder, "agents").exists();
-        std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
+        std::iter::once(first.clone()).chain(others).find(|folder| agents::is_free(folder)).unwrap_or(first)
+    }
+
+    /// It was interrupted, and says so: what came of the trial, if it had begun, is kept and does not count.
+    fn cut_off(&self, trial: &Trial, folder: &Path) -> Option<Outcome> {
+        let called = format!("trial {} at {}", trial.number, format::rate_asked(trial.rate.as_per_s()));
+        let said = match folder.exists() {
+            true => format!(
+                "interrupted in {called}: {} has what came of it, which does not count",
+                folder.display()
+            ),
+            false => format!("interrupted before {called} began"),
+        };
+        output::note(format_args!("{}", format::plain(&said)));
+        None
     }
 }
 
@@ -166,7 +180,7 @@ impl TrialRunner for Runner {
                     self.refuse(RefusalCode::NotAtRest, trial, None);
                     return Ok(None);
                 }
-                Rest::Interrupted => return Ok(None),
+                Rest::Interrupted => return Ok(self.cut_off(trial, &self.folder_of(trial))),
             }
         }
         let pool = match prepared.job.plan().spec().pool {
@@ -211,7 +225,7 @@ impl TrialRunner for Runner {
         };
         let document = match ran {
             Ok(document) => document,
-            Err(_) if !self.interruptions.wait(Duration::ZERO) => return Ok(None),
+            Err(_) if !self.interruptions.wait(Duration::ZERO) => return Ok(self.cut_off(trial, &folder)),
             Err((code, why)) => {
                 self.refuse(code, trial, Some(why));
                 return Ok(None);
@@ -222,9 +236,11 @@ impl TrialRunner for Runner {
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
             let code = match document.aborted.as_ref().and_then(|aborted| aborted.guard) {
-                None => return Ok(None),
+                None => return Ok(self.cut_off(trial, &folder)),
                 // It stops a trial for its user, or because an agent has ended.
-                Some(GuardKind::Coordinator) if !self.interruptions.wait(Duration::ZERO) => return Ok(None),
+                Some(GuardKind::Coordinator) if !self.interruptions.wait(Duration::ZERO) => {
+                    return Ok(self.cut_off(trial, &folder));
+                }
                 Some(GuardKind::Coordinator | GuardKind::Lease) => RefusalCode::Agents,
                 Some(_) => RefusalCode::Guard,
             };

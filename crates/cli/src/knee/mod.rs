@@ -106,8 +106,14 @@ fn found(
             let settings = self::settings(args, cap)?;
             let interruptions = listen()?;
             search(args, settings, target, |folder, first| {
-                let fleet =
-                    args.agents.agents.map(|_| Fleet::of(&args.agents, args.quiet, folder)).transpose()?;
+                let fleet = match args.agents.agents {
+                    Some(_) => {
+                        // From here on there is something to take away again.
+                        interruptions.defer("stopping");
+                        Some(Fleet::of(&args.agents, args.quiet, folder, args.resume.is_some())?)
+                    }
+                    None => None,
+                };
                 live::Runner::new(args, folder, first, interruptions, fleet)
             })
         }

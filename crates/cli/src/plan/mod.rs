@@ -103,7 +103,11 @@ fn read_by(
     parse: impl FnOnce(clap::Command, Vec<OsString>) -> Result<Cli>,
 ) -> Result<Cli> {
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        let mut cli = with_requests(parse(short::command(), argv.clone())?, None)?;
+        let cli = parse(short::command(), argv.clone())?;
+        if matches!(&cli.command, Command::Run(args) if args.share.share.is_some()) {
+            inputs::hash();
+        }
+        let mut cli = with_requests(cli, None)?;
         said::note(&mut cli, &argv, None);
         return Ok(cli);
     };
@@ -113,12 +117,15 @@ fn read_by(
     inputs::note(Path::new(&name));
     let mut plan = PlanFile { is_for_elsewhere, ..file::read(Path::new(&name))? };
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
-    if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
+    let user = User::of(&Cli::command(), command, &argv);
+    if command != For::Compare && user.has("request") {
         bail!(
             "--request and a plan exclude each other: write what is requested into the plan, as [[requests]]"
         );
     }
-    let user = User::of(&Cli::command(), command, &argv);
+    if user.has("share") {
+        inputs::hash();
+    }
     plan.is_simulated = user.wants_simulation(command, &plan);
     let overlay = Overlay::of(&plan, command, user)?;
     // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is

@@ -21,27 +21,31 @@ const BESIDE: [&str; 5] = ["Output", "History", "Watch", "Many machines", "Bus"]
 const JUDGES: [&str; 1] = ["tolerate-lost"];
 
 /// What each machine has for itself: its files of TLS, its folders, what keeps it from offering too much, and what it asks before.
-const OF_A_MACHINE: [&str; 8] =
-    ["cacert", "cert", "key", "import-path", "kill-file", "kill-url", "max-rate", "no-preflight"];
+const OF_A_MACHINE: [&str; 9] =
+    ["cacert", "cert", "key", "import-path", "kill-file", "kill-url", "max-rate", "no-preflight", "resume"];
 
 /// Files, beside those of plans, of which the name stands for the contents.
 const FILES: [&str; 3] = ["proto", "descriptor-set", "properties"];
 
-/// Notes in a run's flags what was said. `plan` is the plan, if there is one, with those of its fields that are heeded; `argv` is
-/// without it.
+/// Notes in the flags of a run, or of an experiment whose runs agents may offer, what was said. `plan` is the plan, if there is one,
+/// with those of its fields that are heeded; `argv` is without it.
 pub(super) fn note(cli: &mut Cli, argv: &[OsString], plan: Option<(&PlanFile, &[Given])>) {
-    if let Command::Run(args) = &mut cli.command {
-        let words = said(argv, plan).to_string();
-        args.said = Some(Said { words, plan: plan.map(|(plan, _)| plan.path.clone()) });
-    }
+    let (command, noted) = match &mut cli.command {
+        Command::Run(args) => (For::Run, &mut args.said),
+        Command::Knee(args) => (For::Knee, &mut args.said),
+        Command::Compare(args) => (For::Compare, &mut args.said),
+        _ => return,
+    };
+    let words = said(command, argv, plan).to_string();
+    *noted = Some(Said { words, plan: plan.map(|(plan, _)| plan.path.clone()) });
 }
 
-fn said(argv: &[OsString], plan: Option<(&PlanFile, &[Given])>) -> Value {
+fn said(command: For, argv: &[OsString], plan: Option<(&PlanFile, &[Given])>) -> Value {
     let matches = Cli::command().ignore_errors(true).try_get_matches_from(argv).ok();
-    let matches = matches.and_then(|mut matches| matches.remove_subcommand()).map(|(_, run)| run);
+    let matches = matches.and_then(|mut matches| matches.remove_subcommand()).map(|(_, own)| own);
     let heeded = plan.map_or(&[][..], |(_, heeded)| heeded);
     let mut said = Map::new();
-    for arg in For::Run.of(fields::built()).get_arguments() {
+    for arg in command.of(fields::built()).get_arguments() {
         let (id, name) = (arg.get_id().as_str(), arg.get_long().unwrap_or(arg.get_id().as_str()));
         if is_of_a_machine(arg, name) {
             continue;
@@ -90,9 +94,33 @@ mod tests {
     use super::*;
 
     fn of(words: &[&str]) -> Value {
+        of_command(For::Run, words)
+    }
+
+    fn of_command(command: For, words: &[&str]) -> Value {
         let argv: Vec<OsString> =
-            ["unblink", "run", "http://h/"].iter().chain(words).map(Into::into).collect();
-        said(&argv, None)
+            ["unblink", command.name(), "http://h/"].iter().chain(words).map(Into::into).collect();
+        said(command, &argv, None)
+    }
+
+    /// Where its trials are kept, and that it goes on, is nothing of what they ask.
+    #[test]
+    fn what_an_experiment_asks_is_said_too() {
+        for (command, base) in [
+            (For::Knee, &["--slo", "p99 < 1s", "--start", "5"][..]),
+            (For::Compare, &["http://other/", "-R", "5", "--runs", "5"]),
+        ] {
+            let bare = of_command(command, base);
+            for own in [&["-o", "out"][..], &["--resume", "out"], &["--agents", "local:2"], &["--json", "-q"]]
+            {
+                assert_eq!(of_command(command, &[base, own].concat()), bare, "{own:?}");
+            }
+            for other in [&["-H", "X-A: 1"][..], &["--expect", "status=200"], &["--timeout", "9s"]] {
+                assert_ne!(of_command(command, &[base, other].concat()), bare, "{other:?}");
+            }
+        }
+        let slo = |text| of_command(For::Knee, &["--slo", text]);
+        assert_ne!(slo("p99 < 1s"), slo("p99 < 2s"));
     }
 
     #[test]

@@ -33,6 +33,11 @@ use users::ByUser;
 /// The last one that was read: a command line is looked at several times.
 static READ: Mutex<Option<(ReplayArgs, u64, Arc<Replay>)>> = Mutex::new(None);
 
+/// What is read from now on is another command's, whose files may have the same names.
+pub(crate) fn forget() {
+    *READ.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// What was read of a trace, and put where it belongs.
 #[derive(Debug)]
 pub(crate) struct Replay {
@@ -57,8 +62,8 @@ impl ReplayArgs {
             self.refuse_alone()?;
             return Ok(None);
         };
-        inputs::note(file);
         if let Some(known) = self.known(seed) {
+            inputs::note(file);
             return Ok(Some(known));
         }
         let replay = Arc::new(replay(file, self, seed)?);

@@ -3,6 +3,7 @@
 use super::operations::{Kinds, Operation};
 use crate::args::replay::RecordedArgs;
 use crate::errors::refused;
+use crate::inputs;
 use anyhow::{Context, Result, anyhow};
 use siphasher::sip::SipHasher13;
 use siphasher::sip128::{Hasher128, SipHasher13 as Wide};
@@ -99,7 +100,8 @@ pub(super) struct Read {
 /// Reads the part that `args` ask for.
 pub(super) fn read(file: &Path, args: &RecordedArgs, is_by_user: bool, seed: u64) -> Result<Read> {
     let of_trace = |error: &TraceError| refused(&["replay"], format!("{}: {error}", file.display()));
-    let mut trace = Reader::open(file).map_err(|error| of_trace(&error))?;
+    let opened = inputs::opened(file).map_err(TraceError::from);
+    let mut trace = opened.and_then(Reader::new).map_err(|error| of_trace(&error))?;
     let start = trace.header().start_ns();
     let from = args.from.unwrap_or_default();
     let mut reading =

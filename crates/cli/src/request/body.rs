@@ -5,7 +5,6 @@ use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use unblink_engine::bounded;
 
 /// Of one body.
 const BYTES_MAX: u64 = 256 << 20;
@@ -25,8 +24,7 @@ impl BodyFiles {
         if let Some(body) = self.read.get(path) {
             return Ok(body.clone());
         }
-        inputs::note(path);
-        let read = bounded::read(path, BYTES_MAX);
+        let read = inputs::read(path, BYTES_MAX);
         let body: Arc<[u8]> = read.with_context(|| format!("can't read the body file {path:?}"))?.into();
         self.bytes += body.len() as u64;
         if self.bytes > BYTES_MAX_ALL {

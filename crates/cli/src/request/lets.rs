@@ -4,7 +4,6 @@ use super::references::explained;
 use crate::{environment, inputs};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::hash_map::RandomState;
-use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -52,8 +51,7 @@ pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, SourceError> {
 }
 
 fn opened(path: &Path) -> io::Result<Box<dyn Read>> {
-    inputs::note(path);
-    let file = File::open(path)?;
+    let file = inputs::opened(path)?;
     match file.metadata()?.is_file() {
         true => Ok(Box::new(file)),
         false => Ok(Box::new(Cursor::new(bounded::read_from(file, STREAM_BYTES_MAX)?))),

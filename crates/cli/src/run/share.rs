@@ -9,7 +9,6 @@ use crate::{clock, inputs, output};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::AgentPlan;
 use unblink_artifact::header::RunHeader;
@@ -140,15 +139,13 @@ pub(super) fn agent(args: &RunArgs, plan: &Plan, header: &RunHeader) -> Result<V
 fn asked_sha256(args: &RunArgs) -> Result<Option<String>> {
     let Some(Said { words, plan }) = &args.said else { return Ok(None) };
     let mut files = BTreeSet::new();
-    for path in inputs::all() {
-        // A pipe is read once.
+    for path in BTreeSet::from_iter(inputs::all()) {
+        // A pipe is read once, and has a name of its own on each machine.
         if plan.as_ref() == Some(&path) || !path.is_file() {
             continue;
         }
-        let ends = record::ends(Path::new(""), &[&path.to_string_lossy()]);
-        let ends = ends.with_context(|| format!("can't read {path:?} again"))?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        files.extend(ends.into_iter().map(|end| (name.clone(), end.sha256)));
+        let sha256 = inputs::sha256(&path).with_context(|| format!("can't read {path:?} again"))?;
+        files.insert((path.file_name().map(|name| name.to_string_lossy().into_owned()), sha256));
     }
     let all = serde_json::json!([words, files]);
     Ok(Some(record::sha256(all.to_string().as_bytes())))

@@ -7,7 +7,6 @@ use crate::inputs;
 use crate::request::body::BodyFiles;
 use crate::request::{Request, header};
 use anyhow::{Context, Result, anyhow, bail};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -23,8 +22,7 @@ pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Request) -> Result<()>) -> 
     if path == Path::new("-") {
         return parse(&mut std::io::stdin().lock(), "standard input", Path::new("."), TARGETS_MAX, each);
     }
-    inputs::note(path);
-    let file = File::open(path).with_context(|| format!("can't read the target file {path:?}"))?;
+    let file = inputs::opened(path).with_context(|| format!("can't read the target file {path:?}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     parse(&mut BufReader::new(file), &path.display().to_string(), folder, TARGETS_MAX, each)
 }

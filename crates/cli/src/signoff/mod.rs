@@ -98,6 +98,10 @@ fn run_all(
         let said = report::stage_line(&document.stages[place]);
         say(args, document, place, &format::plain(&said));
         if document.stages[place].status == StageStatus::Interrupted {
+            if let Some(cut_off) = &document.stages[place].folder {
+                let folder = folder.join(cut_off);
+                say(args, document, place, &format!("{} has what came of it", folder.display()));
+            }
             document.status = SignoffStatus::Interrupted;
             break;
         }

@@ -8,6 +8,7 @@ use crate::{agents, environment, exit, knee, output, run, secrets, signals, sim}
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use unblink_artifact::bounded::{self, SEARCH_BYTES_MAX};
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::read_folder;
@@ -44,7 +45,7 @@ fn new_folder(root: &Path, stage: &SignoffStage) -> String {
     let name = format!("{:02}-{}", stage.number, stage.name.replace(' ', "-"));
     let others = (2..).map(|n| format!("{name}-{n}"));
     let mut all = std::iter::once(name.clone()).chain(others);
-    all.find(|folder| !root.join(folder).exists()).unwrap_or(name)
+    all.find(|folder| agents::is_free(&root.join(folder))).unwrap_or(name)
 }
 
 /// The command line that does this stage alone.
@@ -98,6 +99,11 @@ pub(super) fn run(
             document.target.get_or_insert_with(|| search.header.question.target.clone());
         }
         Err(error) if is_first && exit::of_error(&error) == exit::USAGE => return Err(error),
+        // Its load had not begun: it is not over, and has its turn again.
+        Err(_) if !conduct.interruptions.wait(Duration::ZERO) => {
+            stage.folder = stage.folder.take().filter(|_| folder.exists());
+            stage.interrupt();
+        }
         Err(error) => {
             output::note(format_args!("error: {}", crate::explain_error(&error)));
             stage.folder = stage.folder.take().filter(|_| folder.exists());

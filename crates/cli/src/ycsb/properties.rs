@@ -56,8 +56,7 @@ pub(super) fn of_core(name: WorkloadName) -> Vec<Property> {
 /// Those of a file, in its order.
 pub(super) fn of_file(path: &Path) -> Result<Vec<Property>> {
     let shown = path.display();
-    crate::inputs::note(path);
-    let file = std::fs::File::open(path).with_context(|| format!("-P {shown}: can't be opened"))?;
+    let file = crate::inputs::opened(path).with_context(|| format!("-P {shown}: can't be opened"))?;
     let bytes = unblink_engine::bounded::read_from(file, FILE_BYTES_MAX);
     let text = String::from_utf8(bytes.with_context(|| format!("-P {shown}: can't be read"))?);
     let text = text.with_context(|| format!("-P {shown}: it is no text in UTF-8"))?;

@@ -1,6 +1,7 @@
 //! What an account that knows everything says of what the coordinator and the agents say.
 
 use super::{Fate, MS, Node, RATE, SECOND, TICK, World};
+use std::collections::BTreeSet;
 use unblink_cluster::agent::LEASE;
 use unblink_cluster::coordinator::Outcome;
 
@@ -43,6 +44,9 @@ impl World {
                     self.nodes.iter().map(|node| self.length * RATE / SECOND * node.shares).sum();
                 let offered: u64 = self.nodes.iter().map(|node| node.offered.len() as u64).sum();
                 if stopped.is_some() {
+                    let stops: BTreeSet<i128> =
+                        self.nodes.iter().filter_map(|node| node.stopped_at).collect();
+                    assert!(stops.len() <= 1, "seed {seed}: stopped at {stops:?}");
                     return Fate::Stopped;
                 }
                 // Nobody is lost and nobody was stopped: each has ended by itself, or by its lease, which its record says.

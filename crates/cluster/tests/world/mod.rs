@@ -1,8 +1,10 @@
 //! One world from a seed.
 
+mod broken;
 mod check;
 mod life;
 
+pub(crate) use broken::Rule;
 use life::{Clock, Life};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -20,6 +22,8 @@ const TICK: u64 = 20 * MS;
 const EPOCH: u64 = 1_000_000 * SECOND;
 /// Arrivals of each share in a second.
 const RATE: u64 = 100;
+/// Why a user's stop comes.
+const INTERRUPTED: &str = "Ctrl-C";
 /// Of the longest world.
 const END: u64 = 400 * SECOND;
 
@@ -66,6 +70,8 @@ struct Node {
     told: Time,
     reading: Reading,
     stop_at: Option<Time>,
+    /// The instant of the stop that the user asked for, by the coordinator's clock.
+    stopped_at: Option<i128>,
     shares: u64,
     /// In true time.
     offered: Vec<u64>,
@@ -100,6 +106,8 @@ pub(crate) struct World {
     interrupted_at: Option<u64>,
     outcome: Option<Outcome>,
     seed: u64,
+    /// What is not heeded.
+    broken: Option<Rule>,
 }
 
 impl World {
@@ -175,6 +183,7 @@ impl World {
                 told: 0,
                 reading: Reading::default(),
                 stop_at: None,
+                stopped_at: None,
                 shares,
                 offered: Vec::new(),
                 ended: false,
@@ -234,6 +243,7 @@ impl World {
             interrupted_at: (seed % 13 == 5 && crowd.is_none()).then(|| below(20 * SECOND)),
             outcome: None,
             seed,
+            broken: None,
             random,
         }
     }
@@ -275,7 +285,7 @@ impl World {
                 self.coordinate(coordinator::Event::Bus(is_there));
                 if self.interrupted_at.is_some_and(|at| self.now >= at) {
                     self.interrupted_at = None;
-                    self.coordinate(coordinator::Event::Stop(Cause::Coordinator, "Ctrl-C".into()));
+                    self.coordinate(coordinator::Event::Stop(Cause::Coordinator, INTERRUPTED.into()));
                 }
                 self.coordinate(coordinator::Event::Tick);
             }
@@ -351,6 +361,7 @@ impl World {
                 }
                 coordinator::Action::Note(_) => {}
                 coordinator::Action::Done(outcome) => {
+                    let outcome = self.told(outcome);
                     assert!(self.outcome.replace(outcome).is_none(), "seed {}: over twice", self.seed);
                 }
             }
@@ -399,6 +410,7 @@ impl World {
         let own = self.nodes[number].clock.at(self.now);
         self.nodes[number].machine.handle(own, event, &mut out);
         for action in out {
+            let Some(action) = self.misread(own, action) else { continue };
             match action {
                 agent::Action::Say(said) => {
                     if let FromAgent::Status(status) = &said {
@@ -417,8 +429,11 @@ impl World {
                     assert!(start_at >= own + agent::HEARD_BEFORE, "seed {}: heard too late", self.seed);
                     (node.start_at, node.told, node.reading) = (Some(start_at), told, reading);
                 }
-                agent::Action::StopLoad { at, .. } => {
+                agent::Action::StopLoad { at, why, .. } => {
                     let node = &mut self.nodes[number];
+                    if why == INTERRUPTED {
+                        node.stopped_at = Some(i128::from(at) + i128::from(node.reading.offset_ns));
+                    }
                     let at = at.max(own);
                     node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
                 }

@@ -14,7 +14,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use unblink_artifact::names::few;
-use unblink_engine::bounded;
 use unblink_workload::answer::Reader;
 
 /// Bytes of a file of types.
@@ -53,10 +52,9 @@ impl Types {
         }
         let (mut resolver, mut names) = (ChainFileResolver::new(), args.proto.clone());
         for path in &args.descriptor_set {
-            inputs::note(path);
             let wrong =
                 |why: String| refused(&["descriptor-set"], format!("--descriptor-set {path:?}: {why}"));
-            let bytes = bounded::read(path, BYTES_MAX).map_err(|error| wrong(error.to_string()))?;
+            let bytes = inputs::read(path, BYTES_MAX).map_err(|error| wrong(error.to_string()))?;
             let set = FileDescriptorSet::decode(&bytes[..]).map_err(|_| {
                 wrong("it is no set of descriptors, as protoc --descriptor_set_out writes".into())
             })?;
@@ -69,8 +67,7 @@ impl Types {
         resolver.add(GoogleFileResolver::new());
         let field = if args.proto.is_empty() { "descriptor-set" } else { "proto" };
         for path in &args.proto {
-            inputs::note(path);
-            bounded::read(path, BYTES_MAX)
+            inputs::read(path, BYTES_MAX)
                 .map_err(|error| refused(&["proto"], format!("--proto {path:?}: {error}")))?;
         }
         compiled(resolver, &names)

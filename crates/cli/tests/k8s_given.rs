@@ -1,0 +1,155 @@
+//! What a cluster has already, and a rendered run is given: a bus with TLS, a Secret with variables, a claim.
+
+use crate::support::bus::{Bus, server};
+use crate::support::hostile::healthy;
+use crate::support::k8s::{Container, asked_of_python, named, objects, spec};
+use crate::support::{Place, Started};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::process::Command;
+
+const SHOP: &str = r#"
+target = "http://shop.test/"
+[load]
+rate = 100
+duration = "2s"
+[[requests]]
+url = "/"
+header = ["X-Note: ${NOTE}"]
+"#;
+
+/// An authority whose certificate is in the file `ca`. It signs for a bus at 127.0.0.1, in `bus.pem` and `bus.key`.
+fn certify(place: &Place, ca: &str) {
+    let mut params = CertificateParams::new(Vec::new()).expect("no names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer =
+        CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority");
+    place.file(ca, issuer.pem());
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec!["127.0.0.1".to_string()]).expect("a name");
+    place.file("bus.pem", params.signed_by(&key, &issuer).expect("a certificate").pem());
+    place.file("bus.key", key.serialize_pem());
+}
+
+/// The objects of `unblink k8s ARGS`, which the schemas know.
+fn all_of(place: &Place, args: &[&str]) -> Vec<Value> {
+    let said = place.call(&[&["k8s"], args].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    place.file("all.yaml", &said.stdout);
+    let checked = asked_of_python(place, &["-m", "kubernetes_validate", "--strict", "all.yaml"]);
+    assert_eq!(checked.code(), Some(0), "{checked:?}\n{}", said.stdout);
+    objects(place, &said.stdout)
+}
+
+#[test]
+fn what_a_cluster_has_is_named_where_it_is_used() {
+    let place = Place::new();
+    place.file("shop.toml", SHOP);
+    certify(&place, "ca.pem");
+    let bus = ["--bus", "tls://nats.infra:4223", "--bus-ca", "ca.pem", "--secret", "keys"];
+    let more = ["--env-secret", "shop.env", "--claim", "runs"];
+    let all = all_of(&place, &[&["render", "shop.toml", "--agents", "2"], &bus[..], &more].concat());
+    let jobs = ["agents", "run"].map(|name| named(&all, "Job", &format!("unblink-{name}")));
+    for (job, keys, runs) in [
+        (jobs[0], "keys-agent", json!({"name": "runs", "emptyDir": {}})),
+        (jobs[1], "keys-operator", json!({"name": "runs", "persistentVolumeClaim": {"claimName": "runs"}})),
+    ] {
+        let container = &spec(job)["containers"][0];
+        assert_eq!(container["envFrom"], json!([{"secretRef": {"name": "shop.env"}}]));
+        let volume = |name: &str| {
+            let volumes = spec(job)["volumes"].as_array().expect("a list");
+            volumes.iter().find(|volume| volume["name"] == name).unwrap_or_else(|| panic!("no volume {name}"))
+        };
+        assert_eq!(*volume("runs"), runs);
+        assert_eq!(volume("keys")["secret"]["secretName"], keys);
+        assert_eq!(volume("bus-ca")["configMap"], json!({"name": "unblink-bus-ca"}));
+        let args: Vec<&str> =
+            container["args"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        let given = |flag: &str| args.iter().skip_while(|arg| **arg != flag).nth(1).copied();
+        assert_eq!(given("--bus"), Some("tls://nats.infra:4223"), "{args:?}");
+        // Where it is mounted.
+        let mounts = container["volumeMounts"].as_array().expect("a list");
+        let mount = mounts.iter().find(|mount| mount["name"] == "bus-ca").expect("a mount");
+        let file = format!("{}/ca.pem", mount["mountPath"].as_str().expect("a path"));
+        assert_eq!(given("--bus-ca"), Some(file.as_str()), "{args:?}");
+        // Folders of pods that share a claim are told apart.
+        assert!(given("-o").is_some_and(|folder| folder.contains("$(POD_NAME)")), "{args:?}");
+    }
+    assert_eq!(named(&all, "ConfigMap", "unblink-bus-ca")["data"]["ca.pem"], place.text("ca.pem"));
+    for kind in ["StatefulSet", "Secret", "Service", "PersistentVolumeClaim"] {
+        assert!(all.iter().all(|one| one["kind"] != kind), "{kind} is there already");
+    }
+    for part in ["agent", "coordinator"] {
+        let egress = &named(&all, "NetworkPolicy", &format!("unblink-{part}"))["spec"]["egress"];
+        assert_eq!(egress[1], json!({"ports": [{"protocol": "TCP", "port": 4223}]}), "{part}");
+    }
+}
+
+/// The configuration of a bus that the documents show.
+fn documented(place: &Place, port: u16, operator: &str, agent: &str) -> String {
+    let text = include_str!("../../../docs/agents.md");
+    let from = text.find("listen: \"0.0.0.0:4222\"").expect("a configuration");
+    let text = &text[from..from + text[from..].find("```").expect("its end")];
+    let file = |name: &str| place.path().join(name).display().to_string();
+    let changed = [
+        ("0.0.0.0:4222", format!("127.0.0.1:{port}")),
+        ("nats.pem", file("bus.pem")),
+        ("nats.key", file("bus.key")),
+        ("/var/lib/nats", file("kept")),
+        ("U…OPERATOR", operator.to_string()),
+        ("U…AGENT", agent.to_string()),
+    ];
+    changed.into_iter().fold(text.to_string(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, &to)
+    })
+}
+
+/// From the plan to the figures over a bus that lets in who has a key, and over TLS alone.
+#[test]
+fn pods_meet_on_a_bus_with_tls() {
+    let (target, place) = (healthy(), Place::new());
+    place.file("shop.toml", SHOP);
+    certify(&place, "other.pem");
+    certify(&place, "ca.pem");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let url = format!("tls://127.0.0.1:{port}");
+    let mut all = all_of(&place, &["keys", "--name", "keys"]);
+    let bus = ["--bus", &url, "--bus-ca", "ca.pem", "--secret", "keys", "--env-secret", "env"];
+    let line = ["render", "shop.toml", &target.url(), "--agents", "2", "--json"];
+    all.extend(all_of(&place, &[&line[..], &bus].concat()));
+    let key = |of: &str, key: &str| {
+        let secret = named(&all, "Secret", &format!("keys-{of}"));
+        secret["stringData"][key].as_str().expect("a text").to_string()
+    };
+    let config = documented(&place, port, &key("operator", "public"), &key("agent", "public"));
+    let config = place.file("nats.conf", config);
+    let bus = Started::spawn(Command::new(server()).arg("--config").arg(&config));
+    let start = |job: &str, name| {
+        let dir = place.path().join("pods").join(name);
+        let pod = Container { all: &all, spec: spec(named(&all, "Job", job)), name, dir };
+        Started::spawn(pod.command(&place, port).env("NOTE", "a note"))
+    };
+    let agents = ["agents-0", "agents-1"].map(|name| start("unblink-agents", name));
+    let merged = start("unblink-run", "run").wait().run();
+    merged.assert_all("ok");
+    assert_eq!(merged.arrivals("ok"), 200);
+    for agent in agents {
+        assert_eq!(agent.wait().code(), Some(0));
+    }
+    // Nobody believes another authority, or a bus that speaks without TLS.
+    place.file("agent.nk", key("agent", "nkey"));
+    let plain_place = Place::new();
+    let plain = Bus::start(&plain_place);
+    let elsewhere = plain.url.replace("nats://", "tls://");
+    for (bus, ca) in [(&url, "other.pem"), (&elsewhere, "ca.pem")] {
+        let own = ["agent", "--bus", bus, "--bus-ca", ca, "--nkey", "agent.nk", "-o", "own"];
+        let said = place.call(&[&own[..], &["--accept-from", &key("operator", "public")]].concat());
+        assert!(matches!(said.code(), Some(2 | 3)) && said.stderr.contains("bus"), "{said:?}");
+    }
+    bus.signal(Signal::TERM);
+    bus.wait();
+}

@@ -1,0 +1,59 @@
+//! Rules that a world breaks on purpose: an account that says nothing then says nothing at all.
+
+use super::{SECOND, World};
+use unblink_cluster::agent::Action;
+use unblink_cluster::coordinator::Outcome;
+use unblink_cluster::message::{Cause, Reading, Time};
+
+/// What somebody does not heed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rule {
+    /// Load ends with the lease.
+    Lease,
+    /// It begins when that was told.
+    Start,
+    /// What a clock may be off by is stated.
+    Error,
+    /// A stop is one instant for all.
+    Stop,
+    /// Who is lost is said to be.
+    Lost,
+}
+
+impl Rule {
+    pub(crate) const ALL: [Rule; 5] = [Rule::Lease, Rule::Start, Rule::Error, Rule::Stop, Rule::Lost];
+}
+
+impl World {
+    /// One in which nobody heeds this rule.
+    pub(crate) fn without(rule: Rule, seed: u64) -> World {
+        World { broken: Some(rule), ..World::new(seed) }
+    }
+
+    /// What an agent's process makes of an action, where it does not do as it was told.
+    pub(super) fn misread(&self, own: Time, action: Action) -> Option<Action> {
+        Some(match (action, self.broken) {
+            (Action::StopLoad { cause: Cause::Lease, .. }, Some(Rule::Lease)) => return None,
+            (Action::StopLoad { cause, why, .. }, Some(Rule::Stop)) if cause != Cause::Lease => {
+                // When it is heard, which is another moment for each.
+                Action::StopLoad { at: own + SECOND, cause, why }
+            }
+            (Action::Begin { start_at, told, reading }, Some(Rule::Start)) => {
+                Action::Begin { start_at: start_at + SECOND, told, reading }
+            }
+            (Action::Begin { start_at, told, reading }, Some(Rule::Error)) => {
+                let reading = Reading { error_ns: 0, ..reading };
+                Action::Begin { start_at, told, reading }
+            }
+            (action, _) => action,
+        })
+    }
+
+    /// What a coordinator's process tells of a run.
+    pub(super) fn told(&self, mut outcome: Outcome) -> Outcome {
+        if let (Outcome::Run { parts, .. }, Some(Rule::Lost)) = (&mut outcome, self.broken) {
+            parts.iter_mut().for_each(|part| part.is_lost = false);
+        }
+        outcome
+    }
+}
