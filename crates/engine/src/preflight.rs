@@ -272,7 +272,7 @@ impl<P: Protocol> Exchange<'_, P> {
                     News::Answered(_, answer) => return End::Answered(answer),
                     News::Lost(..) => return End::Lost,
                     News::Room(places) => room = places,
-                    News::Heard(..) | News::Retired => {}
+                    News::Heard(..) | News::Retired | News::Broken(_) => {}
                 }
             }
             is_quiet = matches!(reading, Reading::Quiet);

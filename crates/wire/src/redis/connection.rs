@@ -137,6 +137,10 @@ impl Protocol for Redis {
 
     const SUCCESSES: u16 = codes::SUCCESSES;
 
+    fn is_unasked(violation: Violation) -> bool {
+        violation == Fault::Unasked.into()
+    }
+
     const TAKES_TURNS: bool = false;
 
     /// A command that was sent can't be called back.
