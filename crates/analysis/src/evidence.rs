@@ -89,6 +89,17 @@ pub struct Address<'a> {
     pub arrivals: Option<u64>,
 }
 
+/// Connections to one origin that were closed because what came on them breaks the protocol in one way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BrokenConnections {
+    /// Of which origin.
+    pub origin: usize,
+    /// In which way: the code of the failure.
+    pub code: String,
+    /// How many.
+    pub connections: u64,
+}
+
 /// What happened in one stretch of time, warm-up included.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Row {
@@ -314,6 +325,8 @@ pub struct Evidence<'a> {
     pub origins: &'a [String],
     /// The addresses of the target, as far as they are known.
     pub addresses: &'a [Address<'a>],
+    /// The connections on which the protocol was broken, by origin.
+    pub broken: &'a [BrokenConnections],
     /// Share of the time in which the workers' loops worked, 0 to 1; spinning is not work.
     pub busy_share: f64,
     /// The same for the busiest interval.

@@ -94,6 +94,8 @@ codes! {
     PoolLimitReached = "pool_limit_reached";
     /// Messages came unasked where answers are told by their order.
     PushesAmongAnswers = "pushes_among_answers";
+    /// What came on connections breaks the protocol.
+    ProtocolBroken = "protocol_broken";
     /// Failures are many enough to shape a percentile.
     FailuresShapePercentile = "failures_shape_percentile";
     /// Journeys failed, timed out, or waited in vain for what a step asks for.

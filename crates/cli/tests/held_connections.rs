@@ -3,6 +3,7 @@
 use crate::own_connections::{MIXED, by_connection};
 use crate::stores::Postgres;
 use crate::support::hostile::{Act, Hostile, ok};
+use crate::support::tried::{each, tried};
 use crate::support::{Place, Said};
 use serde_json::Value;
 use std::time::Duration;
@@ -199,4 +200,42 @@ fn over_http_a_journey_fails_whose_connection_is_closed() {
     run.assert_accounts();
     assert_eq!(run.count("/journeys/0/failures/closed_early"), 50);
     assert!(server.seen().iter().all(|seen| !seen.target.starts_with("/order")));
+}
+
+/// Nothing of the journey goes over another connection when it is tried, either, whenever the server closes: with its answer, or
+/// before the next step. Another journey has another one.
+#[test]
+fn a_journey_whose_connection_is_closed_fails_when_it_is_tried_as_in_a_run() {
+    let closes = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    for act in [Act::AnswerThenClose(closes.to_vec()), Act::AnswerThenClose(ok())] {
+        let server = Hostile::start(move |seen| match seen.target.starts_with("/cart") {
+            true => act.clone(),
+            false => Act::Answer(ok()),
+        });
+        let place = Place::new();
+        place.file("plan.toml", shop());
+        let (document, said) = tried(&place, &["plan.toml", &server.url()]);
+        assert_eq!(said.code(), Some(1), "{said:?}");
+        let steps = each(&document);
+        let [.., search, cart, order] = &steps[..] else { panic!("{document:#}") };
+        assert_eq!([search, cart].map(|step| step["outcome"].as_str()), [Some("as_expected"); 2]);
+        assert_eq!(order["outcome"], "no_answer", "{order:#}");
+        // A close that was not announced may be seen before the next step is sent, or after.
+        assert!(server.seen().iter().all(|seen| !seen.target.starts_with("/order")));
+        assert_eq!(server.connections(), 2, "one of the journey, and one of the request that stands alone");
+    }
+    // Its connection was announced to end with the answer before: nothing was sent.
+    let server = Hostile::start(|_| Act::AnswerThenClose(closes.to_vec()));
+    let place = Place::new();
+    place.file("plan.toml", shop());
+    let (document, _) = tried(&place, &["plan.toml", &server.url()]);
+    let steps = each(&document);
+    let [.., search, cart, order] = &steps[..] else { panic!("{document:#}") };
+    assert_eq!(search["outcome"], "as_expected");
+    let why = cart["why"].as_str().expect("it is told");
+    assert!(
+        why.contains("counts as closed_early") && cart.get("sent").is_none_or(Value::is_null),
+        "{cart:#}"
+    );
+    assert_eq!((order["outcome"].as_str(), server.connections()), (Some("not_sent"), 2));
 }

@@ -69,6 +69,7 @@ mod plan_values;
 mod poolers;
 mod postgres;
 mod preflight;
+mod protocol_broken;
 mod record;
 mod recorded_logs;
 mod redirects;

@@ -232,3 +232,35 @@ fn a_connection_grows_old_while_it_is_held() {
     assert_eq!(closed, [Action::Close(conn, CloseKind::Graceful)]);
     assert_eq!(worker.recorder.connections(0).closed_by_age, 1);
 }
+
+/// The target ends the connection, and undoes what was open there by itself.
+#[test]
+fn a_connection_that_its_target_retires_is_not_one_that_was_left_open() {
+    let mut worker = Worker::new(Pool::Auto { max: 1 });
+    let (conn, first) = worker.begun();
+    worker.answer(at(10), first, true, true);
+    let closed = worker.tell(at(20), Event::Retired(conn));
+    assert_eq!(closed, [Action::Close(conn, CloseKind::Graceful)]);
+    let counts = *worker.recorder.connections(0);
+    assert_eq!((counts.closed_by_target, counts.closed_open), (1, 0));
+}
+
+/// No journey goes on with it, so it must not be used again.
+#[test]
+fn a_request_that_leaves_something_open_and_ends_its_connection_has_left_it_open() {
+    let mut worker = Worker::new(Pool::Auto { max: 1 });
+    let (conn, first) = worker.begun();
+    let answer = Answer {
+        failure: None,
+        code: Code::of_status(200),
+        body_bytes: 0,
+        first_byte: at(10),
+        then: Then::Done,
+        reusable: false,
+        leaves_open: true,
+    };
+    let closed = worker.tell(at(10), Event::Answered(first, answer));
+    assert_eq!(closed, [Action::Close(conn, CloseKind::Graceful)]);
+    let counts = *worker.recorder.connections(0);
+    assert_eq!((counts.closed_by_target, counts.closed_open), (0, 1));
+}

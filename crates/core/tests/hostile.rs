@@ -17,7 +17,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, Redirects, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, LagCauses, Outcomes, Series};
+use unblink_core::record::{Bank, Counters, LagCauses, Outcomes, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 use world::{SentRecord, Server, World};
@@ -183,9 +183,8 @@ fn roomy_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 
 #[test]
 fn every_arrival_ends_once_and_none_is_early() {
-    for seed in 0..WORLDS {
-        check(seed, random_world(seed));
-    }
+    let broken = (0..WORLDS).map(|seed| check(seed, random_world(seed)).books.broken);
+    assert!(broken.sum::<u64>() > WORLDS, "servers break the protocol in these worlds");
 }
 
 #[test]
@@ -287,8 +286,18 @@ fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> Worl
     let attempts = plan.spec().retry.as_ref().map_or(1, |retry| retry.attempts);
     check_sent_twice_at_most(seed, attempts, &world.sent);
     check_recorder(seed, &bank, &counters.measured, plan.spec().timeout);
+    check_breaches(seed, counters, &world);
     world.closed_by_age = counters.connections().closed_by_age;
     world
+}
+
+/// Each connection that broke the protocol is counted so, once and by what was wrong.
+fn check_breaches(seed: u64, counters: &Counters, world: &World) {
+    let counts = counters.connections();
+    let counted = (counts.closed_broken, counts.closed_unasked);
+    assert_eq!(counted, (world.books.broken, world.books.broken_unasked), "seed {seed}");
+    let of_kind = |kind: FailureKind| counters.breaches.iter().map(|of| of.0[kind.index()]).sum::<u64>();
+    assert_eq!(of_kind(FailureKind::protocol(3)), counts.closed_broken, "seed {seed}");
 }
 
 fn check_early_and_first_come_first_served(seed: u64, plan: &Plan, sent: &[SentRecord]) {

@@ -9,7 +9,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
 use unblink_core::mix::Asked;
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Breach, Recorder, Then};
 use unblink_core::share::Share;
 use unblink_core::time::{Instant, Nanos};
 
@@ -205,4 +205,30 @@ fn of_several_under_way_none_is_sent_again_unless_the_target_did_not_look_at_it(
     assert_eq!(resent(1, false), (0, 1), "it was idle before");
     assert_eq!(resent(2, false), (2, 0));
     assert!(resent(2, true).1 == 1, "the target said so");
+}
+
+/// What came whole before a breach of the protocol is told between the two; nothing is sent on it any more.
+#[test]
+fn a_connection_that_breaks_the_protocol_is_counted_as_that_however_it_ends() {
+    let breach = Breach { kind: FailureKind::protocol(2), is_unasked: true };
+    for answered in [0, 1, 2] {
+        let mut worker = Worker::new(3, 2);
+        let opening = worker.tick();
+        worker.connect(opening[0]);
+        assert!(worker.tell(Event::Broken(opening[0], breach)).is_empty());
+        let under_way = worker.sent.clone();
+        let mut asked = Actions::new();
+        under_way[..answered].iter().for_each(|(_, flight)| {
+            asked.extend(worker.tell(Event::Answered(*flight, Answer { reusable: false, ..ANSWER })));
+        });
+        let is_over = answered == 2;
+        assert_eq!(asked, Vec::from_iter(is_over.then_some(Action::Close(opening[0], CloseKind::Graceful))));
+        worker.tell(Event::Closed(opening[0], Closing { kind: breach.kind, answered: true }));
+        let counters = &worker.bank().counters;
+        let counts = counters.connections();
+        assert_eq!((counts.closed_broken, counts.closed_unasked, counts.closed_by_target), (1, 1, 0));
+        assert_eq!(counters.breaches[0].0[breach.kind.index()], 1);
+        let failed = counters.measured.failed[breach.kind.index()];
+        assert_eq!((counters.measured.ok, failed), (answered as u64, 2 - answered as u64));
+    }
 }

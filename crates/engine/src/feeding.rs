@@ -201,7 +201,7 @@ impl<P: Protocol, F: Feed> Feeding<'_, P, F> {
                 News::Lost(_, loss) => {
                     return Err(FeedError::Connection { kind: loss.kind, was_usable });
                 }
-                News::Heard(..) | News::Room(_) | News::Retired => {}
+                News::Heard(..) | News::Room(_) | News::Retired | News::Broken(_) => {}
             }
         }
         hearing.news = news;

@@ -72,7 +72,7 @@ pub struct AskedOnce {
 
 impl Tried {
     /// The result when nothing was sent.
-    fn nothing(result: Result<(), PreflightError>) -> Tried {
+    pub(crate) fn nothing(result: Result<(), PreflightError>) -> Tried {
         let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
         Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, then: Then::Done, result }
     }
@@ -171,8 +171,12 @@ fn ask<P: Words + 'static>(
     timeout: Nanos,
     filler: &mut impl Filler,
 ) -> Tried {
-    let before = held.and_then(|held| held.take(job));
+    let mut before = held.and_then(|held| held.take(job));
     let is_held = before.is_some();
+    // As in a run, where the dispatcher closes it.
+    if before.as_mut().is_some_and(Exchange::has_ended) {
+        return Tried::nothing(Err(PreflightError::NotHeld));
+    }
     let mut exchange = match before.map_or_else(|| Exchange::begin(job, address), Ok) {
         Ok(exchange) => exchange,
         Err(source) => {
@@ -272,7 +276,7 @@ impl<P: Protocol> Exchange<'_, P> {
                     News::Answered(_, answer) => return End::Answered(answer),
                     News::Lost(..) => return End::Lost,
                     News::Room(places) => room = places,
-                    News::Heard(..) | News::Retired => {}
+                    News::Heard(..) | News::Retired | News::Broken(_) => {}
                 }
             }
             is_quiet = matches!(reading, Reading::Quiet);
@@ -283,6 +287,14 @@ impl<P: Protocol> Exchange<'_, P> {
                 Reading::Usable(_) => is_usable = true,
             }
         }
+    }
+
+    /// Its connection, on which nothing is under way, has ended meanwhile, or takes nothing more.
+    fn has_ended(&mut self) -> bool {
+        let (reading, _) = self.conn.ready(self.job, &mut self.common, self.pacer.watch());
+        let mut news = self.common.hearing.news.drain(..);
+        let takes_nothing = news.any(|news| matches!(news, News::Retired | News::Broken(_)));
+        takes_nothing || !matches!(reading, Reading::Quiet | Reading::More)
     }
 
     /// Waits until the socket is ready. False if that takes too long.

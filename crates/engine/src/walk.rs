@@ -1,7 +1,7 @@
 //! A journey that is walked once, step by step. Values taken from an answer fill in the steps after it.
 
 use crate::job::Job;
-use crate::preflight::{AskedOnce, Held, Tried, composed, once_on, target_of, why_missed};
+use crate::preflight::{AskedOnce, Held, PreflightError, Tried, composed, once_on, target_of, why_missed};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use unblink_core::arrival::Arrival;
@@ -22,18 +22,23 @@ pub struct Walk {
     lacking: Vec<u32>,
     /// Of a journey that holds its connection.
     held: Held,
+    /// Its first request was sent.
+    has_begun: bool,
 }
 
 impl Walk {
     /// A journey of `job` that has taken no values yet.
     pub fn new<P: Protocol>(job: &Job<P>) -> Walk {
-        Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new(), held: Held::default() }
+        Walk::with(Kept::new(1, job.expects.captured_count()))
     }
 
     /// A journey of `job` that has `value` for every value that would be taken.
     pub fn filled<P: Protocol>(job: &Job<P>, value: &[u8]) -> Walk {
-        let kept = Kept::filled(job.expects.captured_count(), value);
-        Walk { kept, lacking: Vec::new(), held: Held::default() }
+        Walk::with(Kept::filled(job.expects.captured_count(), value))
+    }
+
+    fn with(kept: Kept) -> Walk {
+        Walk { kept, lacking: Vec::new(), held: Held::default(), has_begun: false }
     }
 
     /// The number of a value that the request for `operation` needs and that could not be taken.
@@ -47,9 +52,9 @@ impl Walk {
         composed(job, &Arrival { slot: PLACE, ..*arrival }, &self.kept)
     }
 
-    /// Sends the request of `arrival` like [`once_for`](crate::preflight::once_for), over the connection that its journey holds if it
-    /// holds one, and keeps the values that its answer brings, even if the
-    /// answer is judged a failure. `None` if no row is left for it.
+    /// Sends the request of `arrival` like [`once_for`](crate::preflight::once_for), and keeps the values that its answer brings, even
+    /// if the answer is judged a failure. In a journey that holds its connection it goes over that one and over no other
+    /// ([`PreflightError::NotHeld`]). `None` if no row is left for it.
     pub fn step<P: Words + 'static>(
         &mut self,
         job: &Job<P>,
@@ -59,6 +64,11 @@ impl Walk {
         let arrival = Arrival { slot: PLACE, ..*arrival };
         let holds = job.plan.journeys().zip(arrival.journey());
         let holds = holds.is_some_and(|(paths, journey)| paths.holds_connection(journey));
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        if holds && has_begun && self.held.is_empty() {
+            let tried = Tried::nothing(Err(PreflightError::NotHeld));
+            return Some(AskedOnce { tried, taken: Vec::new() });
+        }
         let held = holds.then_some(&self.held);
         let mut tried = once_on(job, &arrival, (&self.kept, held), timeout)?;
         let expect = job.expects.of(arrival.operation);

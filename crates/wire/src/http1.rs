@@ -105,13 +105,27 @@ impl Http1 {
         [&head[head.len() - of_head..], &body[body.len() - of_body..]]
     }
 
+    /// True if the connection may carry another request, but for bytes behind this answer.
     #[inline(always)] // for each answer
-    fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) {
-        let Some(tag) = self.tag.take() else { return };
+    fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) -> bool {
+        let Some(tag) = self.tag.take() else { return false };
         // Had it been written only in part, the rest would be read as the next request.
-        let reusable = response.reusable && all_taken && self.unwritten == 0 && !self.closes;
+        let goes_on = response.reusable && self.unwritten == 0 && !self.closes;
+        let reusable = goes_on && all_taken;
         sink.done(tag, Reply { code: response.status, body_bytes: response.body_bytes, reusable });
+        goes_on
     }
+}
+
+/// Bytes have come while nothing was under way. A server may say so that it closes a connection which it has waited for too
+/// long (408, RFC 9110 §15.5.9).
+#[cold]
+fn unasked(bytes: &[u8]) -> Violation {
+    let is_farewell = match bytes {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', b' ', rest @ ..] => rest.starts_with(b"408"),
+        _ => false,
+    };
+    if is_farewell { Violation::ClosedEarly } else { ProtocolError::UnsolicitedData.into() }
 }
 
 /// Hands the parts of an answer on under its tag.
@@ -151,6 +165,10 @@ impl Protocol for Http1 {
     const VIOLATIONS: &'static [&'static str] = ProtocolError::CODES;
 
     const TAKES_TURNS: bool = true;
+
+    fn is_unasked(violation: Violation) -> bool {
+        violation == ProtocolError::UnsolicitedData.into()
+    }
 
     fn places(_: &Limits) -> Places {
         Places { max: 1, cancels: false }
@@ -225,7 +243,7 @@ impl Protocol for Http1 {
 
     #[inline]
     fn feed(&mut self, shared: &mut Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
-        let Some(tag) = self.tag else { return Err(ProtocolError::UnsolicitedData.into()) };
+        let Some(tag) = self.tag else { return Err(unasked(bytes)) };
         if !std::mem::replace(&mut self.has_first, true) {
             sink.first(tag);
         }
@@ -235,11 +253,15 @@ impl Protocol for Http1 {
         match self.parser.feed_after(last, bytes, &mut Tagged { tag, sink })? {
             Progress::NeedMore => {}
             Progress::Done { response, consumed } => {
-                self.done(&response, consumed == bytes.len(), sink);
+                let reusable = self.done(&response, consumed == bytes.len(), sink);
                 if !self.filled.is_empty() {
                     let mut filled = std::mem::take(&mut self.filled);
                     filled.clear();
                     shared.spare.push(filled);
+                }
+                // A moment later they would have been read as the answer to the next request.
+                if consumed < bytes.len() && reusable {
+                    return Err(ProtocolError::UnsolicitedData.into());
                 }
             }
         }
@@ -251,7 +273,7 @@ impl Protocol for Http1 {
             return Err(Violation::ClosedEarly);
         }
         let response = self.parser.eof()?;
-        self.done(&Response { reusable: false, ..response }, true, sink);
+        let _ = self.done(&Response { reusable: false, ..response }, true, sink);
         Ok(())
     }
 
@@ -266,5 +288,68 @@ impl Protocol for Http1 {
 
     fn is_answering(&self) -> bool {
         self.parser.has_started()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blank::NothingToFill;
+
+    /// Answers, and whether each lets its connection go on.
+    #[derive(Default)]
+    struct Heard(Vec<(u16, bool)>);
+
+    impl Sink for Heard {
+        fn ready(&mut self) {}
+        fn room(&mut self, _: u32) {}
+        fn retired(&mut self) {}
+        fn first(&mut self, _: Tag) {}
+        fn head(&mut self, _: Tag, _: &[u8]) {}
+        fn body(&mut self, _: Tag, _: &[u8]) {}
+        fn done(&mut self, _: Tag, reply: Reply) {
+            self.0.push((reply.code, reply.reusable));
+        }
+        fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
+    }
+
+    /// Each piece is read by itself; the first answers a request.
+    fn fed(pieces: &[&[u8]]) -> (Vec<(u16, bool)>, Result<(), Violation>) {
+        let request = Request {
+            head: b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..].into(),
+            body: Arc::default(),
+            kind: RequestKind::Normal,
+            closes: false,
+            blank: None,
+        };
+        let (mut http, mut shared) = (Http1::new(&Limits::default()), Http1::shared(1));
+        let mut heard = Heard::default();
+        http.submit(&mut shared, Tag(0), 0, &request, &mut NothingToFill);
+        http.wrote(request.length());
+        let fed = pieces.iter().try_for_each(|piece| http.feed(&mut shared, piece, &mut heard));
+        (heard.0, fed)
+    }
+
+    #[test]
+    fn bytes_behind_an_answer_are_unasked_whenever_they_are_read() {
+        let violation = ProtocolError::UnsolicitedData.into();
+        let unasked = Err(violation);
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        assert_eq!(fed(&[answer]), (vec![(200, true)], Ok(())));
+        assert_eq!(fed(&[&[&answer[..], b"x"].concat()]), (vec![(200, false)], unasked));
+        assert_eq!(fed(&[answer, b"x"]), (vec![(200, true)], unasked));
+        assert!(Http1::is_unasked(violation));
+        // Nothing would have followed it in any case.
+        let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nokx";
+        assert_eq!(fed(&[last]), (vec![(200, false)], Ok(())));
+    }
+
+    #[test]
+    fn a_server_may_say_that_it_has_waited_for_too_long() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        let said = |bytes: &[u8]| fed(&[answer, bytes]).1;
+        assert_eq!(said(b"HTTP/1.1 408 Request Timeout\r\n\r\n"), Err(Violation::ClosedEarly));
+        assert_eq!(said(b"HTTP/1.0 408 \r\n\r\n"), Err(Violation::ClosedEarly));
+        assert_eq!(said(b"HTTP/1.1 400 \r\n\r\n"), Err(ProtocolError::UnsolicitedData.into()));
     }
 }

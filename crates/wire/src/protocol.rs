@@ -70,7 +70,7 @@ pub trait Sink {
     /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
     fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
     /// The answer that is whole next leaves something open on its connection, such as a transaction: whoever is not to go on
-    /// with it must not use the connection. Only where the request was made for that.
+    /// with it must not use the connection. If nobody is, the answer says that it may not be used again.
     fn left_open(&mut self, _tag: Tag) {}
     /// An answer is whole.
     fn done(&mut self, tag: Tag, reply: Reply);
@@ -133,6 +133,17 @@ pub trait Protocol: Sized {
     /// The violation by which the target says that it takes no more connections, where it can say so: a number into
     /// [`Protocol::VIOLATIONS`].
     const FULL: Option<u16> = None;
+
+    /// By this violation the target only says that it closes the connection, as the protocol lets it.
+    fn is_farewell(_: Violation) -> bool {
+        false
+    }
+
+    /// By this violation something came that no request had asked for. Had one been under way, it might have been taken for the
+    /// answer to that. Not where answers have names that are never used again.
+    fn is_unasked(_: Violation) -> bool {
+        false
+    }
 
     /// Where codes have names, so many of the first ones mean no failure.
     const SUCCESSES: u16 = 1;

@@ -164,6 +164,14 @@ fn a_server_that_ends_says_why_and_takes_nothing_more() {
 }
 
 #[test]
+fn a_server_that_ends_while_nothing_is_under_way_breaks_nothing() {
+    let whole = [bound(), complete("SELECT 1"), ready(b'I')].concat();
+    let parts = [whole.repeat(TRANSACTIONS as usize), error("FATAL", "57P01")];
+    let (events, result) = events(&parts);
+    assert_eq!((events.last(), result), (Some(&Event::Retired), Ok(())));
+}
+
+#[test]
 fn a_transaction_that_stays_open_ends_its_connection() {
     for status in [b'T', b'E'] {
         let (events, _) = events(&[bound(), complete("BEGIN"), ready(status)]);
@@ -190,6 +198,7 @@ fn what_a_server_must_not_send_is_a_fault() {
         (message(b'C', b"SELECT 1"), Fault::BadMessage),
         (message(b'E', b"SERROR\0\0"), Fault::BadMessage),
         ([whole.repeat(TRANSACTIONS as usize), bound()].concat(), Fault::Unasked),
+        ([whole.repeat(TRANSACTIONS as usize), error("ERROR", "XX000")].concat(), Fault::Unasked),
     ] {
         assert_eq!(drive(true, u64::MAX >> 1, &bytes, || 3).result, malformed(fault), "{fault}");
     }

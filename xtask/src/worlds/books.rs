@@ -176,7 +176,13 @@ impl<'a> Books<'a> {
             Event::Answered(id, answer) => self.answered(id, &answer)?,
             Event::Lost(id, _) => self.lost(id)?,
             Event::Closed(id, closing) => self.closed(id, &closing)?,
-            Event::Sent(_) | Event::Heard(..) | Event::Kept(_) | Event::Room(..) | Event::Retired(_) => {
+            // The simulated server keeps to the protocol.
+            Event::Broken(..)
+            | Event::Sent(_)
+            | Event::Heard(..)
+            | Event::Kept(_)
+            | Event::Room(..)
+            | Event::Retired(_) => {
                 return Err(format!("a turn was spent on {event:?}"));
             }
         }

@@ -1,6 +1,6 @@
 //! Addresses of the target: does each of them take connections, and its share of the load?
 
-use super::{Case, found, severity};
+use super::{Case, called, found, severity};
 use crate::evidence::Address;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
@@ -17,14 +17,6 @@ fn is_dead(address: &Address<'_>) -> bool {
 
 fn failed(address: &Address<'_>) -> u64 {
     address.refused + address.unanswered + address.unreachable
-}
-
-/// What the origin is called in a message.
-fn called<'a>(case: &Case<'a>, origin: usize) -> &'a str {
-    match case.evidence.origins.get(origin) {
-        Some(name) if case.evidence.origins.len() > 1 => name,
-        _ => "the target",
-    }
 }
 
 /// By how many standard deviations `n` of `all` arrivals are off an even share of one of `addresses`, and by which part of that

@@ -5,6 +5,7 @@ mod addresses;
 mod agents;
 mod arrivals;
 mod asked_to_wait;
+mod broken;
 mod cross_check;
 mod full;
 mod generator;
@@ -84,6 +85,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::setup_failed,
         pool::limit_reached,
         pushes::among_answers,
+        broken::protocol_broken,
         cross_check::counts_disagree,
         cross_check::foreign_traffic,
         cross_check::failed,
@@ -128,6 +130,14 @@ fn found(
     evidence: Vec<(&'static str, f64)>,
 ) -> Option<Finding> {
     Some(Finding { code, severity, message, remedy: remedy.into(), evidence })
+}
+
+/// What an origin is called in a message.
+fn called<'a>(case: &Case<'a>, origin: usize) -> &'a str {
+    match case.evidence.origins.get(origin) {
+        Some(name) if case.evidence.origins.len() > 1 => name,
+        _ => "the target",
+    }
 }
 
 /// `part / whole`; 0 of nothing.

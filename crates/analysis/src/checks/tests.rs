@@ -13,6 +13,7 @@ mod addresses;
 mod agents;
 mod arrivals;
 mod asked_to_wait;
+mod broken;
 mod cross_check;
 mod culprits;
 mod full;
@@ -88,6 +89,7 @@ impl World {
                 places: 1,
                 origins: &[],
                 addresses: &[],
+                broken: &[],
                 busy_share: 0.1,
                 busy_share_max: 0.2,
                 steal_share: Some(0.0),

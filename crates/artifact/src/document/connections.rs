@@ -97,10 +97,21 @@ pub struct Connections {
     /// How often a journey took a connection from all and held it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held: u64,
-    /// Of those that were held, those closed because their journey ended and had left something open there, such as a transaction,
-    /// which the target undoes then.
+    /// Closed because something was left open on them, such as a transaction, which the target undoes then: when a journey that held
+    /// one ended, or after the answer to a request that stands alone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub closed_open: u64,
+    /// Usable connections that were closed because of what came on them: an answer that can't be read or is too large, or one that
+    /// no request had asked for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_broken: u64,
+    /// Of `closed_broken`, those on which something came that no request had asked for, and that might have been taken for the
+    /// answer to another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_unasked: u64,
+    /// `closed_broken` by what was wrong, in the codes of `failures`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub broken_by_code: BTreeMap<String, u64>,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
     /// How requests spread over the connections; absent in a simulated run, and where none was usable.

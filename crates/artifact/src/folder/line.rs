@@ -165,7 +165,7 @@ impl IntervalLine {
                 .then(|| OutcomesLine::of(&counters.warmup, header)),
             statuses: statuses(&counters.codes, header),
             body_bytes: counters.body_bytes,
-            origins: OriginLine::all(counters, &gauges, header.origins.len()),
+            origins: OriginLine::all(counters, &gauges, header),
             connections: None,
             lag: ByName(counters.lag),
             bytes_received: counters.bytes_received,
@@ -225,7 +225,7 @@ impl IntervalLine {
         let LaneLevels { in_flight, backlog } = self.gauges.levels.0;
         interval.gauges = Gauges { in_flight, backlog, ..Gauges::default() };
         let earlier = (&self.connections, self.gauges.earlier.0);
-        origin_line::fill(&self.origins, earlier, counters, &mut interval.gauges)?;
+        origin_line::fill(&self.origins, earlier, (counters, &mut interval.gauges), &kinds)?;
         interval.ages.clear();
         self.waiting.iter().for_each(|(age_ns, n)| interval.ages.add(Nanos(*age_ns), *n));
         counters.lag = self.lag.0;

@@ -2,15 +2,17 @@
 
 use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
+use crate::causes;
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
     Validity, stopped,
 };
 use unblink_analysis::cross_check::CrossChecked;
-use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Replayed, Users};
+use unblink_analysis::evidence::{Address, BrokenConnections, End, Evidence, Model, Pool, Replayed, Users};
 use unblink_analysis::moves::{Moved, Moves};
 use unblink_analysis::validity::Assessment;
 use unblink_analysis::{finding, validity};
+use unblink_core::failure::FailureKind;
 use unblink_core::time::Nanos;
 
 /// Where arrivals ended, and how many of them have no ending of their own.
@@ -148,6 +150,7 @@ impl Tally {
             places: self.header.connections().places(),
             origins: &origins,
             addresses: &addresses,
+            broken: &self.broken_connections(),
             busy_share: share(own.busy, own.total),
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
@@ -160,6 +163,18 @@ impl Tally {
 }
 
 impl Tally {
+    /// An answer that is too large for us breaks nothing.
+    fn broken_connections(&self) -> Vec<BrokenConnections> {
+        let breaches = self.totals.counters.breaches.iter().take(self.header.origins.len()).enumerate();
+        let each = breaches.flat_map(|(origin, of)| {
+            let mut of = *of;
+            of.0[FailureKind::TOO_LARGE.index()] = 0;
+            let by_code = causes::breaches(&of, &self.header).into_iter();
+            by_code.map(move |(code, connections)| BrokenConnections { origin, code, connections })
+        });
+        each.collect()
+    }
+
     /// The script that makes all requests, as the report calls it.
     fn script(&self) -> Option<&str> {
         let scripted = self.header.targets.iter().find(|target| target.method == SCRIPT);

@@ -2,8 +2,10 @@
 
 use super::intervals::Measured;
 use super::{Ending, OriginEnding, Tally, distribution};
+use crate::causes;
 use crate::document::{AddressArrivals, AllowedAtOnce, Connections, Origin};
 use crate::header::{ConnectionPlan, OriginPlan};
+use std::collections::BTreeMap;
 use unblink_core::record::{AddressRecord, Apart, ConnectionCounts, OperationRecord, Series};
 
 impl Tally {
@@ -14,7 +16,8 @@ impl Tally {
         let of = |((number, plan), (counts, peak)): ((usize, &OriginPlan), _)| {
             let of_end = ending.origins.get(number).cloned().unwrap_or_default();
             let preflight = of_end.preflight.clone();
-            let connections = connections(&plan.connections, counts, peak, of_end);
+            let breaches = causes::breaches(&self.totals.counters.breaches[number], &self.header);
+            let connections = connections(&plan.connections, (counts, breaches), peak, of_end);
             let origin = Origin::of_all(plan.name.clone(), connections, preflight);
             match self.totals.origins.get(number).filter(|_| self.has_origin_accounts()) {
                 Some(record) => self.origin_with_account(origin, (number, record), ending, measured),
@@ -73,7 +76,7 @@ impl From<&AddressRecord> for AddressArrivals {
 
 fn connections(
     plan: &ConnectionPlan,
-    counts: &ConnectionCounts,
+    (counts, broken_by_code): (&ConnectionCounts, BTreeMap<String, u64>),
     peak: u64,
     ending: OriginEnding,
 ) -> Connections {
@@ -112,6 +115,9 @@ fn connections(
         allowed_none: counts.allowed_none,
         held: counts.held,
         closed_open: counts.closed_open,
+        closed_broken: counts.closed_broken,
+        closed_unasked: counts.closed_unasked,
+        broken_by_code,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

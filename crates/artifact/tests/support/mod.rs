@@ -15,8 +15,8 @@ use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    AddressRecord, Allowed, Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes,
-    SampleBlocks, SampledArrival, Series, SlowArrival,
+    AddressRecord, Allowed, Bank, Breach, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations,
+    Outcomes, SampleBlocks, SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -172,10 +172,10 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.origins[0].closed_unneeded = random.below(99);
     counters.origins[0].closed_by_age = random.below(99);
     counters.origins[0].resent = random.below(99);
-    counters.lag.no_connection = random.below(99);
-    counters.lag.no_connection_ns = random.next() >> 12;
-    counters.lag.no_room = random.below(99);
-    counters.lag.no_room_ns = random.next() >> 12;
+    let kind = FailureKind::protocol(random.below(2) as usize);
+    counters.closed_broken(0, Breach { kind, is_unasked: random.below(2) == 0 });
+    (counters.lag.no_connection, counters.lag.no_connection_ns) = (random.below(99), random.next() >> 12);
+    (counters.lag.no_room, counters.lag.no_room_ns) = (random.below(99), random.next() >> 12);
     counters.lag.connecting = random.below(99);
     counters.lag.connecting_ns = random.next() >> 12;
     counters.lag.generator_ns = random.next() >> 12;

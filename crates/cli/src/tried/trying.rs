@@ -168,6 +168,10 @@ impl Trying<'_> {
         let (Some(AskedOnce { tried, taken }), Some(as_text)) = (asked, as_text) else {
             return (not_sent(&name, ask, NO_ROW.into()), Then::Done);
         };
+        if let Err(gone @ PreflightError::NotHeld) = &tried.result {
+            let none = not_sent(&name, ask, gone.to_string());
+            return (TriedRequest { outcome: TriedOutcome::NoAnswer, ..none }, Then::Done);
+        }
         let expect = job.expects.of(operation);
         self.note_taken(&expect.captures, &taken);
         let lacks = tried.then != Then::NotYet && taken.iter().any(Result::is_err);

@@ -21,6 +21,8 @@ pub(crate) struct Manner {
     pub(crate) is_noisy: bool,
     /// Closes a connection after so many executions.
     pub(crate) closes_after: Option<u32>,
+    /// Answers each so-many-th execution twice, over all connections.
+    pub(crate) doubles_each: Option<usize>,
     /// Speaks version 5 alone.
     pub(crate) is_newer: bool,
 }
@@ -208,6 +210,10 @@ impl Connection {
             let (kind, answer) = self.answer(opcode, &body);
             let is_execution = opcode == 0x0a;
             let mut frame = self.frame([s, t], kind, &answer, is_execution);
+            let executions = self.log.lock().expect("no panic").executed.len();
+            if is_execution && self.manner.doubles_each.is_some_and(|each| executions.is_multiple_of(each)) {
+                frame.extend(frame.clone());
+            }
             if self.manner.reverses && is_execution {
                 match self.held.take() {
                     None => {

@@ -22,6 +22,8 @@ pub(crate) enum Act {
     AnswerThenClose(Vec<u8>),
     /// Answer and close so long after, while the connection is idle.
     AnswerThenCloseIdle(Vec<u8>, Duration),
+    /// Answer, say something unasked so long after, while the connection is idle, and close.
+    AnswerThenSay(Vec<u8>, Duration, Vec<u8>),
     /// Answer before the body of the request is read, and close.
     AnswerBeforeBody(Vec<u8>),
     /// Close without a byte.
@@ -226,6 +228,12 @@ fn perform<S: Stream>(act: Act, writer: &mut S, reader: &mut BufReader<S>) -> Op
         Act::AnswerThenCloseIdle(bytes, wait) => {
             writer.write_all(&bytes).ok()?;
             std::thread::sleep(wait);
+            None
+        }
+        Act::AnswerThenSay(answer, wait, bytes) => {
+            writer.write_all(&answer).ok()?;
+            std::thread::sleep(wait);
+            writer.write_all(&bytes).ok()?;
             None
         }
         Act::Close => None,

@@ -8,6 +8,7 @@ use super::arena::{Arena, List, NONE};
 use super::fullness::Fullness;
 use super::spread::{Carried, Spread};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
+use crate::record::Breach;
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use own::OwnConnections;
@@ -46,6 +47,8 @@ pub(super) struct Connection {
     pub(super) is_retired: bool,
     /// It ends so because it has grown too old.
     pub(super) is_aged: bool,
+    /// What came on it breaks the protocol so: it ends of that, whatever else may end it.
+    pub(super) breach: Option<Breach>,
     /// When it will have grown too old.
     aged_from: Instant,
     /// Whose requests it carries.
@@ -230,6 +233,7 @@ impl Connections {
             room_when_open: self.places,
             is_retired: false,
             is_aged: false,
+            breach: None,
             aged_from: Instant(u64::MAX),
             whose,
             is_owed,

@@ -4,7 +4,7 @@ use super::Retry;
 use crate::failure::FailureKind;
 use crate::journey::OwnJourneys;
 use crate::origins::{ORIGINS_MAX, Origins};
-use crate::record::{Answer, Events};
+use crate::record::{Answer, Breach, Events};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 
@@ -55,6 +55,9 @@ pub enum Event {
     Room(ConnId, u32),
     /// The connection takes no more requests. It is to be closed when the last one has ended.
     Retired(ConnId),
+    /// What came last on a usable connection breaks the protocol: it takes no more requests. What came whole before that is
+    /// told next, and then that it has ended.
+    Broken(ConnId, Breach),
     /// A usable connection has ended. So have its flights.
     Closed(ConnId, Closing),
 }

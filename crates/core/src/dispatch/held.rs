@@ -7,6 +7,7 @@
 //! that the target undoes what was begun.
 
 use super::SENDS_PER_CALL_MAX;
+use super::told::count_end;
 use super::{Action, Actions, CloseKind, Dispatch};
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
@@ -106,7 +107,7 @@ impl<L: Load> Dispatch<L> {
                 // A request was given up, and its place is not free yet.
                 self.abort(origin, conn, now, out);
             } else if on.leaves_open {
-                rec.connections(origin).closed_open += 1;
+                count_end(on, origin, rec, |counts| &mut counts.closed_open);
                 out.push(Action::Close(connections.id(conn), CloseKind::Graceful));
                 connections.end_held(conn, now);
             } else {

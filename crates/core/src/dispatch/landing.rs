@@ -3,6 +3,7 @@
 use super::arena::{Arena, NONE};
 use super::connections::Connection;
 use super::lane::Lane;
+use super::told::count_end;
 use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
@@ -229,7 +230,7 @@ impl<L: Load> Dispatch<L> {
         if !conn.is_open {
             return self.connect_failed(id, closing.kind, now, rec);
         }
-        rec.connections(origin).closed_by_target += 1;
+        count_end(&conn, origin, rec, |counts| &mut counts.closed_by_target);
         let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
         // A connection that took one at a time was idle before (RFC 9112 §9.3.1). Of several nobody knows which were looked at.
         let was_idle = self.policy.room.places == 1 && conn.reused;
@@ -407,11 +408,12 @@ impl<L: Load> Dispatch<L> {
         let connections = &mut self.lanes[origin].connections;
         let conn = connections.at(slot);
         if conn.is_retired && conn.flights.is_empty() {
-            let counts = rec.connections(origin);
-            match conn.is_aged {
-                true => counts.closed_by_age += 1,
-                false => counts.closed_by_target += 1,
-            }
+            count_end(conn, origin, rec, |counts| match conn {
+                Connection { is_aged: true, .. } => &mut counts.closed_by_age,
+                // The target goes on with it; a transaction that nobody goes on with is to be undone.
+                Connection { leaves_open: true, .. } => &mut counts.closed_open,
+                _ => &mut counts.closed_by_target,
+            });
             out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
             self.end_connection(origin, slot, None, now);
         } else if conn.abandoned > 0 && conn.is_stuck() && !self.policy.room.cancels {

@@ -237,6 +237,7 @@ impl<L: Load> Dispatch<L> {
             Event::Kept(id) => self.kept(*id, now, out, rec),
             Event::Room(id, places) => self.room(*id, *places, now, out, rec),
             Event::Retired(id) => self.retired(*id, now, out, rec),
+            Event::Broken(id, breach) => self.broken(*id, *breach, now),
             Event::Closed(id, closing) => self.closed(*id, *closing, now, rec),
         }
         self.quiet_until = Instant(0);

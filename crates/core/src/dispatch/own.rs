@@ -7,6 +7,7 @@
 
 use super::connections::Whose;
 use super::overslept::{OVERSLEPT_FROM, Oversleep};
+use super::told::count_end;
 use super::{Action, Actions, CloseKind, Dispatch, LEFT_PER_CALL_MAX, SENDS_PER_CALL_MAX};
 use crate::arrival::Arrival;
 use crate::load::Load;
@@ -82,7 +83,8 @@ impl<L: Load> Dispatch<L> {
                     continue;
                 }
                 let Some(conn) = self.lanes[origin].connections.left_by(journey) else { continue };
-                rec.connections(origin).closed_with_journey += 1;
+                let on = self.lanes[origin].connections.at(conn);
+                count_end(on, origin, rec, |counts| &mut counts.closed_with_journey);
                 self.close_own(origin, conn, now, out);
             }
         }
@@ -131,7 +133,8 @@ impl<L: Load> Dispatch<L> {
                 }
                 Some((conn, false)) => {
                     // A request that was given up keeps its place on it, or the target told it to take nothing.
-                    rec.connections(origin).closed_on_timeout += 1;
+                    let on = self.lanes[origin].connections.at(conn);
+                    count_end(on, origin, rec, |counts| &mut counts.closed_on_timeout);
                     self.abort(origin, conn, now, out);
                 }
                 None => {}

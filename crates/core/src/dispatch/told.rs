@@ -1,8 +1,9 @@
-//! What a connection says of itself: how much it takes, and that it takes no more.
+//! What a connection says of itself: how much it takes, that it takes no more, and what nobody can make sense of.
 
+use super::connections::Connection;
 use super::{Actions, ConnId, Dispatch};
 use crate::load::Load;
-use crate::record::Recorder;
+use crate::record::{Breach, ConnectionCounts, Recorder};
 use crate::time::Instant;
 
 impl<L: Load> Dispatch<L> {
@@ -37,7 +38,30 @@ impl<L: Load> Dispatch<L> {
             connections.retire(slot, now);
         }
         if is_open {
+            // Whatever was open there, the target undoes it.
+            connections.at_mut(slot).leaves_open = false;
             self.close_if_over(usize::from(id.origin), slot, now, out, rec);
         }
+    }
+
+    /// Nothing more is sent on it. It ends when what came before that is told, or with [`super::Event::Closed`].
+    pub(super) fn broken(&mut self, id: ConnId, breach: Breach, now: Instant) {
+        let connections = &mut self.lane(id).connections;
+        let Some(slot) = connections.resolve(id).filter(|&slot| connections.at(slot).is_open) else { return };
+        connections.retire(slot, now);
+        connections.at_mut(slot).breach = Some(breach);
+    }
+}
+
+/// Counts the end of an open connection to `origin`: of its breach of the protocol, or else as `otherwise` says.
+pub(super) fn count_end(
+    conn: &Connection,
+    origin: usize,
+    rec: &mut Recorder,
+    otherwise: impl FnOnce(&mut ConnectionCounts) -> &mut u64,
+) {
+    match conn.breach {
+        Some(breach) => rec.counters().closed_broken(origin, breach),
+        None => *otherwise(rec.connections(origin)) += 1,
     }
 }

@@ -1,6 +1,7 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
 use super::allowed::Allowed;
+use super::breach::{Breach, Breaches};
 use super::counted::{Summed, counted};
 use super::progress::EventCounts;
 use super::{Flight, RetryCauses, RetryCounts};
@@ -123,8 +124,14 @@ counted! {
         allowed_none,
         /// Connections that a journey took from all and held.
         held,
-        /// Those of `held` that were closed because their journey ended and had left something open, such as a transaction.
+        /// Connections that were closed because something was left open on them, such as a transaction: by a journey that held
+        /// one and ended, or by the answer to a request that stands alone.
         closed_open,
+        /// Usable connections that were closed because of what came on them: it can't be read, is too large, or answers nothing.
+        closed_broken,
+        /// Those of `closed_broken` on which something came that no request had asked for, and that might have been taken for the
+        /// answer to another.
+        closed_unasked,
     }
     besides {
         /// How many requests at once the target allows a connection, where one may carry several.
@@ -294,6 +301,8 @@ pub struct Counters {
     pub body_bytes: u64,
     /// Connections by origin, over the whole run, warm-up included.
     pub origins: [ConnectionCounts; ORIGINS_MAX],
+    /// What was wrong with what came on connections that were closed for it, by origin: those of `closed_broken`, by kind.
+    pub breaches: [Breaches; ORIGINS_MAX],
     /// Causes of send lag; measured part only.
     pub lag: LagCauses,
     /// Bytes of answers' heads and bodies.
@@ -318,6 +327,7 @@ impl Default for Counters {
             codes: Summed::ZERO,
             body_bytes: 0,
             origins: Summed::ZERO,
+            breaches: Summed::ZERO,
             lag: LagCauses::default(),
             bytes_received: 0,
             users_begun: 0,
@@ -337,6 +347,15 @@ impl Counters {
         all
     }
 
+    /// An open connection to `origin` ends because of this.
+    #[cold]
+    pub fn closed_broken(&mut self, origin: usize, breach: Breach) {
+        let counts = &mut self.origins[origin];
+        counts.closed_broken += 1;
+        counts.closed_unasked += u64::from(breach.is_unasked);
+        self.breaches[origin].0[breach.kind.index()] += 1;
+    }
+
     /// Adds another worker's or another interval's counts.
     pub fn add(&mut self, o: &Counters) {
         self.measured.add(&o.measured);
@@ -344,6 +363,7 @@ impl Counters {
         self.codes.sum(&o.codes);
         self.body_bytes += o.body_bytes;
         self.origins.sum(&o.origins);
+        self.breaches.sum(&o.breaches);
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;

@@ -11,6 +11,7 @@ mod answered;
 mod at_address;
 mod bank;
 mod bins;
+mod breach;
 mod by_address;
 mod counted;
 mod counters;
@@ -45,6 +46,7 @@ pub use allowed::Allowed;
 pub use answer::{Answer, Then};
 pub use bank::Bank;
 pub use bins::RECORDABLE_MAX;
+pub use breach::{Breach, Breaches};
 pub use by_address::AddressRecord;
 pub use counted::Counted;
 pub use counters::{

@@ -365,7 +365,8 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
-            | Event::Retired(..) => {}
+            | Event::Retired(..)
+            | Event::Broken(..) => {}
         }
         self.load.advance(now, |_| {});
         while let Some(arrival) = self.take_due() {

@@ -1,6 +1,6 @@
 //! What is recorded of journeys and their steps adds up.
 
-use super::{Server, World, check_recorder, play};
+use super::{Server, World, check_breaches, check_recorder, play};
 use unblink_core::plan::Plan;
 use unblink_core::record::{Bank, Outcomes, Series, StepCounts};
 use unblink_core::time::Nanos;
@@ -19,6 +19,7 @@ pub(crate) fn play_and_check(
     let length = plan.load_length().min(stop.unwrap_or(plan.load_length()));
     check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
     check_journeys(seed, plan, &bank, length);
+    check_breaches(seed, &bank.counters, &world);
     (bank, world)
 }
 

@@ -5,7 +5,7 @@ use super::journeys::Chains;
 use super::owned::Owned;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Room};
-use unblink_core::record::Gauges;
+use unblink_core::record::{Breach, Gauges};
 use unblink_core::time::{Instant, Nanos};
 
 /// Nobody looks at the clock between the opening of a fixed pool and the start.
@@ -18,6 +18,8 @@ struct Conn {
     /// Of these, and of those that it carried before.
     given_up: HashSet<FlightId>,
     opened_at: Instant,
+    /// What came on it breaks the protocol.
+    breach: Option<Breach>,
 }
 
 impl Conn {
@@ -46,6 +48,9 @@ pub(crate) struct Books {
     pub(crate) carried_max: usize,
     /// Requests that were given up and could not be cancelled.
     pub(crate) kept: usize,
+    /// Connections that ended because of what came on them, and those of them on which it had not been asked for.
+    pub(crate) broken: u64,
+    pub(crate) broken_unasked: u64,
     /// To be closed now.
     stuck: Option<ConnId>,
 }
@@ -68,6 +73,8 @@ impl Books {
             digest: 0,
             carried_max: 0,
             kept: 0,
+            broken: 0,
+            broken_unasked: 0,
             stuck: None,
         }
     }
@@ -87,6 +94,7 @@ impl Books {
                     carries: HashSet::new(),
                     given_up: HashSet::new(),
                     opened_at: now.max(START),
+                    breach: None,
                 };
                 // It may have been given up meanwhile.
                 if self.opening.remove(&id) {
@@ -103,7 +111,7 @@ impl Books {
                 }
             }
             Event::Lost(id, _) => drop(self.free(id)),
-            Event::Closed(id, _) => drop(self.open.remove(&id)),
+            Event::Closed(id, _) => self.end(id),
             Event::Room(id, places) => {
                 let places = places.min(self.room.places);
                 if self.opening.contains(&id) {
@@ -124,9 +132,20 @@ impl Books {
                 }
                 self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true);
             }
+            Event::Broken(id, breach) => {
+                self.open.get_mut(&id).into_iter().for_each(|conn| {
+                    (conn.is_retired, conn.breach) = (true, Some(breach));
+                });
+            }
             Event::ConnectFailed(id, _) => drop(self.opening.remove(&id)),
             Event::Tick | Event::Sent(_) => {}
         }
+    }
+
+    fn end(&mut self, id: ConnId) {
+        let Some(breach) = self.open.remove(&id).and_then(|conn| conn.breach) else { return };
+        self.broken += 1;
+        self.broken_unasked += u64::from(breach.is_unasked);
     }
 
     fn free(&mut self, id: FlightId) -> Option<&mut Conn> {
@@ -154,7 +173,7 @@ impl Books {
             }
             Action::Close(id, kind) => {
                 self.opening.remove(&id);
-                self.open.remove(&id);
+                self.end(id);
                 self.stuck.take_if(|stuck| *stuck == id);
                 (0, self.opened[&id], kind as u64)
             }

@@ -17,7 +17,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::plan::Plan;
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Breach, Recorder, Then};
 use unblink_core::time::{Instant, Nanos};
 
 /// How the virtual target behaves. Times in nanoseconds after the schedule's zero.
@@ -59,6 +59,8 @@ enum Happening {
     Finish(Option<FlightId>, u64),
     Answer(FlightId, u16, bool),
     Break(ConnId, bool),
+    /// What the server sends breaks the protocol.
+    Babble(ConnId, Breach),
     /// A request alone is lost.
     Lose(FlightId, bool),
     /// The place of a request that was cancelled is free.
@@ -197,12 +199,27 @@ impl World {
             None => Event::Tick,
             Some(_) => self.happen(now),
         };
+        self.tell(now, event, dispatch, actions, recorder);
+        if let Event::Broken(id, breach) = event {
+            let closing = Closing { kind: breach.kind, answered: true };
+            self.tell(now, Event::Closed(id, closing), dispatch, actions, recorder);
+        }
+        now
+    }
+
+    fn tell<L: Load>(
+        &mut self,
+        now: Instant,
+        event: Event,
+        dispatch: &mut Dispatch<L>,
+        actions: &mut Actions,
+        recorder: &mut Recorder,
+    ) {
         self.books.hear(now, &event);
         self.tries.hear(now, &event);
         dispatch.handle(now, event, actions, recorder);
         self.act(now, dispatch, actions, recorder);
         self.books.agree_with(&dispatch.gauges());
-        now
     }
 
     fn at(&mut self, at: Instant, happening: Happening) {
@@ -219,6 +236,10 @@ impl World {
             Happening::Break(id, answered) => {
                 self.free_slot(now);
                 Event::Closed(id, Closing { kind: FailureKind::RESET, answered })
+            }
+            Happening::Babble(id, breach) => {
+                self.free_slot(now);
+                Event::Broken(id, breach)
             }
             Happening::Finish(id, answered_at) => {
                 self.free_slot(now);
@@ -329,25 +350,32 @@ impl World {
 
     fn serve(&mut self, conn: ConnId, flight: FlightId, now: Instant) {
         let offset = now.0 - self.start.0;
-        let mut end = offset + (self.server.baseline)(offset);
-        if let Some(&(_, open)) = self.server.gates.iter().find(|&&(shut, open)| shut <= end && end < open) {
-            end = open;
+        let mut end_at = offset + (self.server.baseline)(offset);
+        if let Some(&(_, open)) =
+            self.server.gates.iter().find(|&&(shut, open)| shut <= end_at && end_at < open)
+        {
+            end_at = open;
         }
-        let end = self.start.0 + end;
+        let end_at = self.start.0 + end_at;
         if self.misfortune() {
-            let answered = self.draw().is_multiple_of(2);
-            return self.at(Instant(now.0 + (end - now.0) / 2), Happening::Break(conn, answered));
+            let draw = self.draw();
+            let breach = Breach { kind: FailureKind::protocol(3), is_unasked: draw.is_multiple_of(5) };
+            let end = match draw.is_multiple_of(6) {
+                true => Happening::Babble(conn, breach),
+                false => Happening::Break(conn, draw.is_multiple_of(2)),
+            };
+            return self.at(Instant(now.0 + (end_at - now.0) / 2), end);
         }
         if self.misfortune() {
             let status = [500, 503, 404, 200][(self.draw() % 4) as usize];
-            self.at(Instant(end), Happening::Answer(flight, status, false));
-            return self.at(Instant(end + 1), Happening::Finish(None, 0));
+            self.at(Instant(end_at), Happening::Answer(flight, status, false));
+            return self.at(Instant(end_at + 1), Happening::Finish(None, 0));
         }
         if self.server.room.places > 1 && self.misfortune() {
             let unprocessed = self.draw().is_multiple_of(2);
-            return self.at(Instant(now.0 + (end - now.0) / 3), Happening::Lose(flight, unprocessed));
+            return self.at(Instant(now.0 + (end_at - now.0) / 3), Happening::Lose(flight, unprocessed));
         }
-        self.at(Instant(end), Happening::Finish(Some(flight), end));
+        self.at(Instant(end_at), Happening::Finish(Some(flight), end_at));
     }
 
     fn free_slot(&mut self, now: Instant) {

@@ -72,7 +72,11 @@ impl TryBooks {
                 let is_reset = closing.kind == FailureKind::RESET && !closing.answered;
                 // Of several nobody knows which were looked at.
                 let may_resend = is_reset && self.room.places == 1;
-                self.end_all(conn, now, End::Failed { is_retried: true, may_resend });
+                self.end_all(
+                    conn,
+                    now,
+                    End::Failed { is_retried: closing.kind == FailureKind::RESET, may_resend },
+                );
             }
             _ => {}
         }

@@ -15,7 +15,7 @@ use std::num::NonZeroU16;
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{Answer, ConnectionCounts, Events, FailedArrival, Then};
+use unblink_core::record::{Answer, Breach, ConnectionCounts, Events, FailedArrival, Then};
 use unblink_wire::protocol::Reply;
 use unblink_workload::Kept;
 use unblink_workload::answer::{Expects, Missed, Undecoded};
@@ -33,6 +33,8 @@ pub(crate) enum News {
     Room(u32),
     /// It takes no more requests.
     Retired,
+    /// The same, and it ends, because of what came on it.
+    Broken(Breach),
 }
 
 /// What has been heard of a worker's flights, and the news that nobody has been told yet.
@@ -268,8 +270,12 @@ impl Hearing {
         self.whole.as_ref()?.of(flight.slot as usize)
     }
 
-    /// Answers of a connection that ended in the same moment can't be followed by others on it.
-    pub(super) fn forbid_reuse(&mut self) {
+    /// Answers of a connection that ended in the same moment can't be followed by others on it. If it has ended of a `breach`, that
+    /// is told before them.
+    pub(super) fn forbid_reuse(&mut self, breach: Option<Breach>) {
+        if let Some(breach) = breach {
+            self.news.insert(0, News::Broken(breach));
+        }
         for news in &mut self.news {
             if let News::Answered(_, answer) = news {
                 answer.reusable = false;

@@ -21,12 +21,13 @@ use crate::job::Job;
 use crate::target::Address;
 use heard::tag_of;
 use hearing::Ear;
-use kinds::kind_of_violation;
+use kinds::{breach_of, kind_of_violation};
 use rustix::fd::OwnedFd;
 use std::io;
 use transport::{Received, Stage, Transport};
 use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes, FlightId};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::Breach;
 use unblink_core::time::Instant;
 use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Protocol, Violation};
@@ -68,6 +69,8 @@ pub(crate) struct Conn<P> {
     protocol: P,
     /// How long connecting took, while the protocol has yet to say that it is ready.
     waits_with: Option<ConnectTimes>,
+    /// What came on it can't be, so that it has ended.
+    breach: Option<Breach>,
     /// Bytes of answers that nobody has counted yet.
     bytes_read: u64,
     /// It is in the worker's list of connections to read on.
@@ -93,6 +96,7 @@ impl<P: Protocol> Conn<P> {
             transport: Transport::begin(&job.targets[origin], address, attempt)?,
             protocol: P::new(&job.settings),
             waits_with: None,
+            breach: None,
             bytes_read: 0,
             is_unread: false,
             unwritten: Vec::new(),
@@ -272,7 +276,7 @@ impl<P: Protocol> Conn<P> {
                 && matches!(reading, Reading::Quiet | Reading::Usable(_))
                 && let Err(closing) = self.write_on(job)
             {
-                common.hearing.forbid_reuse();
+                common.hearing.forbid_reuse(None);
                 return (self.ended(closing), now);
             }
             match reading {
@@ -282,7 +286,7 @@ impl<P: Protocol> Conn<P> {
                 // Its worker acts upon the news first.
                 Reading::Quiet => return (Reading::More, now),
                 Reading::Ended(_) => {
-                    common.hearing.forbid_reuse();
+                    common.hearing.forbid_reuse(self.breach.or(self.transport.breach));
                     return (reading, now);
                 }
                 done => return (done, now),
@@ -335,7 +339,10 @@ impl<P: Protocol> Conn<P> {
         match fed {
             Ok(()) if is_ready => self.waits_with.take().map_or(Reading::Quiet, Reading::Usable),
             Ok(()) => Reading::Quiet,
-            Err(violation) => self.ended(Closing { kind: kind_of_violation(violation), answered: true }),
+            Err(violation) => {
+                self.breach = breach_of::<P>(violation);
+                self.ended(Closing { kind: kind_of_violation(violation), answered: true })
+            }
         }
     }
 
@@ -391,7 +398,7 @@ impl<P: Protocol> Conn<P> {
         match self.protocol.eof(clean, &mut ear) {
             Ok(()) => Reading::Quiet,
             Err(violation) => {
-                common.hearing.forbid_reuse();
+                common.hearing.forbid_reuse(None);
                 // The system tells of a reset once, and reports a mere end after that.
                 let kind = match violation {
                     Violation::ClosedEarly if self.transport.is_reset() => FailureKind::RESET,

@@ -11,6 +11,7 @@ use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use unblink_core::dispatch::{CloseKind, ConnectTimes};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::Breach;
 use unblink_core::time::Instant;
 use unblink_wire::protocol::Carrier;
 
@@ -56,6 +57,8 @@ pub(super) struct Transport {
     pub(super) peer_closed: bool,
     /// What went wrong first, in the words of the system or of TLS. The run counts kinds; the pre-flight quotes this.
     pub(super) error: Option<io::Error>,
+    /// What came is nothing that TLS lets come.
+    pub(super) breach: Option<Breach>,
 }
 
 impl Transport {
@@ -74,7 +77,17 @@ impl Transport {
         let connected = attempt.began;
         let stage = Stage::Connecting;
         let request = target.tls.as_ref().and_then(|tls| tls.request);
-        Ok(Transport { fd, attempt, stage, connected, tls, request, peer_closed: false, error: None })
+        Ok(Transport {
+            fd,
+            attempt,
+            stage,
+            connected,
+            tls,
+            request,
+            peer_closed: false,
+            error: None,
+            breach: None,
+        })
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -250,13 +263,19 @@ impl Transport {
             // After close_notify nothing more is taken, whatever the peer still sends.
             *bytes = &[];
         }
-        let processed = tls.process_new_packets().map_err(io::Error::other);
+        let processed = tls.process_new_packets();
         let is_handshaking = tls.is_handshaking();
         // An alert, a handshake message or a key update may be waiting to go out.
         self.flush();
         let state = match processed {
             Ok(state) => state,
-            Err(error) => return Err(self.failed(error, |_| FailureKind::TLS)),
+            Err(error) => {
+                // By an alert the peer ends it.
+                let is_end = matches!(error, rustls::Error::AlertReceived(_));
+                let breach = Breach { kind: FailureKind::TLS, is_unasked: false };
+                self.breach = (!is_end).then_some(breach);
+                return Err(self.failed(io::Error::other(error), |_| FailureKind::TLS));
+            }
         };
         let mut times = None;
         if self.stage == Stage::Handshaking && !is_handshaking {

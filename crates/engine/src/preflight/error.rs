@@ -45,6 +45,12 @@ pub enum PreflightError {
         /// The protocol's name.
         protocol: &'static str,
     },
+    /// Nothing was sent: the target has closed the connection that the journey holds.
+    #[error(
+        "the target has closed the connection that the journey holds, so that this is sent nowhere, and the journey fails: in a run \
+         this request counts as closed_early"
+    )]
+    NotHeld,
     /// Not the protocol, or not well-formed.
     #[error("{address} {}: {explanation}{}{hint}", plaint(*violation, protocol, *is_refusal), quoted(first_line))]
     Protocol {

@@ -27,6 +27,11 @@ impl fmt::Debug for Held {
 }
 
 impl Held {
+    /// There is none: no request was sent on one, or the answer to the last was the last on it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.borrow().is_none()
+    }
+
     /// The connection, for the only request of `job`.
     pub(super) fn take<'a, P: Words + 'static>(
         &self,

@@ -144,6 +144,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             News::Lost(flight, loss) => Event::Lost(flight, loss),
             News::Room(places) => Event::Room(id, places),
             News::Retired => Event::Retired(id),
+            News::Broken(breach) => Event::Broken(id, breach),
         };
         self.take_note(now, event);
     }

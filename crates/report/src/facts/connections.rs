@@ -21,6 +21,7 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("closed with their journey", c.closed_with_journey),
         ("held by a journey", c.held),
         ("closed with an open transaction", c.closed_open),
+        ("closed because of what came on them", c.closed_broken),
         ("names not resolved again", c.resolving_failed),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("messages that answer nothing", c.unsolicited),

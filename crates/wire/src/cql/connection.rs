@@ -100,6 +100,11 @@ impl Protocol for Cql {
 
     const SUCCESSES: u16 = codes::SUCCESSES;
 
+    /// Numbers of streams are used again.
+    fn is_unasked(violation: Violation) -> bool {
+        violation == Fault::UnknownStream.into()
+    }
+
     const TAKES_TURNS: bool = false;
 
     /// A request that was sent can't be called back: its stream rests until its answer has come.

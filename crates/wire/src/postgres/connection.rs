@@ -100,7 +100,7 @@ impl Asked {
                     sink.first(tag);
                 }
             }
-            // The server says why it closes the connection.
+            // As a rule the server says why it closes the connection.
             (b'E', None) => {}
             (b'1' | b'2' | b'C' | b'D' | b'I' | b'Z', None) => return Err(Fault::Unasked.into()),
             (b'G' | b'H' | b'W', _) => return Err(Fault::CopyUnasked.into()),
@@ -126,9 +126,13 @@ impl Asked {
             b'C' => answer.has_rows |= is_of_rows(kept)?,
             b'E' => {
                 let code = codes::of_state(field(kept, b'C').ok_or(Fault::BadMessage)?);
+                let is_last = matches!(field(kept, b'V').or(field(kept, b'S')), Some(b"FATAL" | b"PANIC"));
+                if self.transactions.is_empty() && !is_last {
+                    return Err(Fault::Unasked.into());
+                }
                 answer.failed.get_or_insert(code);
                 // Behind this nothing comes but the end of the connection.
-                if matches!(field(kept, b'V').or(field(kept, b'S')), Some(b"FATAL" | b"PANIC")) {
+                if is_last {
                     sink.retired();
                     if !self.transactions.is_empty() {
                         self.done(false, to_write, sink);
@@ -140,9 +144,9 @@ impl Asked {
                 [b'I'] => self.done(true, to_write, sink),
                 [b'T' | b'E'] => {
                     // It would change what the next request means, unless that goes on with it.
-                    let stays = self.transactions.front().filter(|awaited| awaited.may_stay_open);
-                    stays.into_iter().for_each(|awaited| sink.left_open(awaited.tag));
-                    let may_stay_open = stays.is_some();
+                    let awaited = self.transactions.front();
+                    awaited.into_iter().for_each(|awaited| sink.left_open(awaited.tag));
+                    let may_stay_open = awaited.is_some_and(|awaited| awaited.may_stay_open);
                     self.done(may_stay_open, to_write, sink);
                 }
                 _ => return Err(Fault::BadMessage.into()),
@@ -218,6 +222,10 @@ impl Protocol for Postgres {
     const FULL: Option<u16> = Some(Fault::TooManyConnections.number());
 
     const SUCCESSES: u16 = codes::SUCCESSES;
+
+    fn is_unasked(violation: Violation) -> bool {
+        violation == Fault::Unasked.into()
+    }
 
     const TAKES_TURNS: bool = false;
 

@@ -75,6 +75,16 @@ impl Asked {
             (Event::Push, _) => sink.unsolicited(false),
             (event, _) if self.greeting.is_some() => return self.hear_greeted(event, sink),
             (_, None) => return Err(Fault::Unasked.into()),
+            // Only where what answers is no part of several.
+            (Event::Whole(text), Some(&Awaited { tag, must_find, .. })) => {
+                self.commands.pop_front();
+                sink.first(tag);
+                if !text.is_empty() {
+                    sink.body(tag, text);
+                }
+                let code = if must_find && text.is_empty() { codes::NOT_FOUND } else { codes::OK };
+                sink.done(tag, Reply { code, body_bytes: text.len() as u64, reusable: true });
+            }
             (Event::Begins, Some(&Awaited { tag, is_first, .. })) => {
                 if is_first {
                     sink.first(tag);
@@ -109,11 +119,43 @@ impl Asked {
         Ok(())
     }
 
+    /// A reply that is there as a whole.
+    #[inline]
+    fn hear_whole(
+        &mut self,
+        text: &[u8],
+        (outgoing, spare): (&mut Outgoing, &mut Spare),
+        sink: &mut impl Sink,
+    ) -> Result<(), Violation> {
+        match self.commands.front() {
+            Some(Awaited { series: Some(_), .. }) => self.hear_parts(text, (outgoing, spare), sink),
+            _ => self.hear(Event::Whole(text), (outgoing, spare), sink),
+        }
+    }
+
+    #[inline(never)] // rare
+    fn hear_parts(
+        &mut self,
+        text: &[u8],
+        (outgoing, spare): (&mut Outgoing, &mut Spare),
+        sink: &mut impl Sink,
+    ) -> Result<(), Violation> {
+        self.hear(Event::Begins, (&mut *outgoing, &mut *spare), sink)?;
+        if !text.is_empty() {
+            self.hear(Event::Piece(text), (&mut *outgoing, &mut *spare), sink)?;
+        }
+        let ends = Event::Ends { code: codes::OK, bytes: text.len() as u64 };
+        self.hear(ends, (outgoing, spare), sink)
+    }
+
     /// Of what answers the greeting, only codes count.
     fn hear_greeted(&mut self, event: Event<'_>, sink: &mut impl Sink) -> Result<(), Violation> {
-        let (Some((greeting, answered)), Event::Ends { code, .. }) = (&mut self.greeting, event) else {
-            return Ok(());
+        let code = match event {
+            Event::Ends { code, .. } => code,
+            Event::Whole(_) => codes::OK,
+            _ => return Ok(()),
         };
+        let Some((greeting, answered)) = &mut self.greeting else { return Ok(()) };
         greeting.asked[*answered].check(code)?;
         *answered += 1;
         if *answered == greeting.asked.len() {
@@ -136,6 +178,10 @@ impl Protocol for Redis {
     const FULL: Option<u16> = Some(Fault::MaxClients.number());
 
     const SUCCESSES: u16 = codes::SUCCESSES;
+
+    fn is_unasked(violation: Violation) -> bool {
+        violation == Fault::Unasked.into()
+    }
 
     const TAKES_TURNS: bool = false;
 
@@ -207,7 +253,13 @@ impl Protocol for Redis {
     fn feed(&mut self, shared: &mut Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
         let Redis { reader, asked, outgoing } = self;
         outgoing.rest(&mut shared.spare);
-        reader.take(bytes, &mut |event| asked.hear(event, (outgoing, &mut shared.spare), sink))
+        reader.take(bytes, &mut |event| {
+            let to_write = (&mut *outgoing, &mut shared.spare);
+            match event {
+                Event::Whole(text) => asked.hear_whole(text, to_write, sink),
+                event => asked.hear(event, to_write, sink),
+            }
+        })
     }
 
     fn eof(&mut self, _: bool, _: &mut impl Sink) -> Result<(), Violation> {

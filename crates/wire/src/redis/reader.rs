@@ -6,6 +6,12 @@ use super::fault::Fault;
 use super::line::Line;
 use crate::protocol::Violation;
 
+/// Digits of the length of a text that may be there as a whole: more than a read brings.
+const WHOLE_DIGITS_MAX: usize = 8;
+
+/// Bytes of a line that is looked for as a whole.
+const WHOLE_LINE_MAX: usize = 64;
+
 /// What has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event<'a> {
@@ -15,6 +21,8 @@ pub(super) enum Event<'a> {
     Piece(&'a [u8]),
     /// It is whole, and its text has so many bytes.
     Ends { code: u16, bytes: u64 },
+    /// All of these for a reply that is there as a whole, and is this text.
+    Whole(&'a [u8]),
     /// A whole push, which is no reply.
     Push,
 }
@@ -117,10 +125,16 @@ impl Reader {
         let mut rest = bytes;
         while let [first, tail @ ..] = rest {
             rest = match self.state {
-                State::Type => {
-                    self.begin(*first, tell)?;
-                    tail
-                }
+                State::Type => match self.whole(rest) {
+                    Some((text, after)) => {
+                        tell(Event::Whole(text))?;
+                        after
+                    }
+                    None => {
+                        self.begin(*first, tell)?;
+                        tail
+                    }
+                },
                 State::Line(line) => self.line(line, rest, tell)?,
                 State::LineFeed(line) => {
                     expect(*first, b'\n')?;
@@ -144,6 +158,18 @@ impl Reader {
             };
         }
         Ok(())
+    }
+
+    /// A text that stands alone and is there as a whole, as nearly every reply is; and what follows it.
+    #[inline]
+    fn whole<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
+        let found = match bytes {
+            _ if self.is_inside => None,
+            [b'$', rest @ ..] => bulk_string(rest),
+            [b'+', rest @ ..] => simple_string(rest),
+            _ => None,
+        };
+        found.filter(|(text, _)| text.len() as u64 <= self.bytes_max)
     }
 
     /// What comes is a part of a reply's own text.
@@ -381,6 +407,31 @@ impl Reader {
         self.error[from..from + kept].copy_from_slice(&piece[..kept]);
         self.error_bytes += kept as u8;
     }
+}
+
+/// `5\r\nhello\r\n`, and what follows. Nothing if a byte of it is not there or not so.
+#[inline]
+fn bulk_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (mut length, mut rest) = (0, bytes);
+    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
+        // What has more digits is not there as a whole.
+        if bytes.len() - rest.len() == WHOLE_DIGITS_MAX {
+            return None;
+        }
+        (length, rest) = (10 * length + usize::from(digit - b'0'), tail);
+    }
+    let has_digits = rest.len() < bytes.len();
+    let (text, rest) = rest.strip_prefix(b"\r\n")?.split_at_checked(length)?;
+    let after = rest.strip_prefix(b"\r\n")?;
+    has_digits.then_some((text, after))
+}
+
+/// `OK\r\n`, if it is a short one, and what follows.
+#[inline]
+fn simple_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().take(WHOLE_LINE_MAX).position(|&byte| matches!(byte, b'\r' | b'\n'))?;
+    let (text, rest) = bytes.split_at(end);
+    Some((text, rest.strip_prefix(b"\r\n")?))
 }
 
 #[inline]

@@ -70,6 +70,10 @@ impl Protocol for Ws {
 
     const TAKES_TURNS: bool = false;
 
+    fn is_farewell(violation: Violation) -> bool {
+        Fault::is_close(violation)
+    }
+
     /// A message that was sent can't be called back.
     fn places(settings: &Settings) -> Places {
         Places { max: settings.depth, cancels: false }

@@ -63,6 +63,11 @@ impl Fault {
         }
     }
 
+    /// The target closes the socket as it may.
+    pub(super) fn is_close(violation: Violation) -> bool {
+        matches!(violation, Violation::Malformed(number) if number >= Fault::ClosedNormal.number())
+    }
+
     /// An answer to the upgrade that does not switch.
     pub(super) fn of_status(status: u16) -> Fault {
         match status {
@@ -88,5 +93,13 @@ mod tests {
     #[test]
     fn codes_are_distinct_snake_case_and_sentences_are_plain() {
         assert_plain(Fault::CODES, Fault::ALL);
+    }
+
+    #[test]
+    fn closes_are_those_that_begin_so() {
+        for fault in Fault::ALL {
+            assert_eq!(Fault::is_close((*fault).into()), fault.code().starts_with("closed_"), "{fault}");
+        }
+        assert!(!Fault::is_close(Violation::ClosedEarly));
     }
 }

@@ -117,6 +117,14 @@ fn shifted(violation: Violation) -> Violation {
     }
 }
 
+/// The violation of WebSocket that this one is, if it is one.
+fn unshifted(violation: Violation) -> Option<Violation> {
+    match violation {
+        Violation::Malformed(number) => number.checked_sub(OF_HTTP as u16).map(Violation::Malformed),
+        _ => None,
+    }
+}
+
 impl Protocol for Steps {
     type Request = Ask;
     type Settings = StepSettings;
@@ -126,6 +134,14 @@ impl Protocol for Steps {
 
     /// A ping may come at any time.
     const TAKES_TURNS: bool = false;
+
+    fn is_farewell(violation: Violation) -> bool {
+        unshifted(violation).is_some_and(Fault::is_close)
+    }
+
+    fn is_unasked(violation: Violation) -> bool {
+        Http1::is_unasked(violation)
+    }
 
     fn places(_: &StepSettings) -> Places {
         Places { max: 1, cancels: false }

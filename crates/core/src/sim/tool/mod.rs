@@ -256,7 +256,8 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
-            | Event::Retired(..) => {}
+            | Event::Retired(..)
+            | Event::Broken(..) => {}
         }
         while let Some(start) = self.source.start(now) {
             self.begin(start, now, out);

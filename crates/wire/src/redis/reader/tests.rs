@@ -13,6 +13,10 @@ fn told(is_resp3: bool, bytes: &[u8], piece: usize) -> Result<String, Violation>
             Event::Piece(piece) => piece.to_vec(),
             Event::Ends { code, bytes } => format!(":{bytes}:{}>", codes::name(code)).into_bytes(),
             Event::Push => b"(push)".to_vec(),
+            Event::Whole(text) => {
+                let ends = format!(":{}:ok>", text.len());
+                [b"<", text, ends.as_bytes()].concat()
+            }
         });
         Ok(())
     };
@@ -155,4 +159,28 @@ fn a_long_text_can_be_passed_over() {
     assert_eq!(reader.text_left(), 0);
     reader.take(b"\r\n", &mut tell).unwrap();
     assert_eq!(ends, ["Ends { code: 0, bytes: 100003 }"]);
+}
+
+/// What comes in one piece is told at once, and the same as byte by byte.
+#[test]
+fn a_text_that_is_there_as_a_whole_is_told_at_once() {
+    let events = |bytes: &[u8], bytes_max| {
+        let (mut reader, mut wholes, mut others) = (Reader::new(false, bytes_max), 0, 0);
+        let mut tell = |event: Event<'_>| {
+            *(if matches!(event, Event::Whole(_)) { &mut wholes } else { &mut others }) += 1;
+            Ok(())
+        };
+        let taken = reader.take(bytes, &mut tell);
+        (wholes, others, taken)
+    };
+    assert_eq!(events(b"$5\r\nhello\r\n+OK\r\n$0\r\n\r\n", 100), (3, 0, Ok(())));
+    assert_eq!(events(b"$0005\r\nhello\r\n", 100), (1, 0, Ok(())));
+    // The beginning of the second one follows the first, and what it holds is no reply.
+    assert_eq!(events(b"+OK\r\n$5\r\nhel", 100), (1, 2, Ok(())));
+    assert_eq!(events(b"*1\r\n$2\r\nab\r\n", 100), (0, 3, Ok(())));
+    assert_eq!(events(b"$-1\r\n", 100), (0, 2, Ok(())));
+    assert_eq!(events(b"$5\r\nhello\r\n", 4), (0, 1, Err(Violation::TooLarge)));
+    assert_eq!(events(b"+hello\r\n", 4), (0, 1, Err(Violation::TooLarge)));
+    assert_eq!(events(b"$\r\n\r\n", 100), (0, 1, Err(Fault::BadLength.into())));
+    assert_eq!(events(b"$5\r\nhellox\n", 100).2, Err(Fault::LineEnd.into()));
 }
