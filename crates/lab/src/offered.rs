@@ -65,9 +65,8 @@ fn over_time(rows: &[TruthRow], case: &Case) -> Vec<LabMoment> {
 /// Each request of the run in a truth log, with when it came and how long it took.
 pub fn requests(truth: impl AsRef<std::path::Path>) -> Result<Vec<LabRequest>, crate::LabError> {
     let rows = of_the_run(crate::read_truth(truth)?);
-    let request = |row: &TruthRow| {
-        Some(LabRequest { came_ns: row.arrived_on_clock_ns()?, took_ns: row.first_ns() })
-    };
+    let request =
+        |row: &TruthRow| Some(LabRequest { came_ns: row.arrived_on_clock_ns()?, took_ns: row.first_ns() });
     Ok(rows.iter().filter_map(request).collect())
 }
 

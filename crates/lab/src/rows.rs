@@ -32,7 +32,8 @@ fn row(all: &[&LabCell], first: &LabCell) -> LabRow {
         of_runs.sort_by_key(|line| line.reported_ns.unwrap_or(u64::MAX));
         of_runs.get(of_runs.len().saturating_sub(1) / 2).copied().unwrap_or(*line)
     });
-    let of_all = |figure: &dyn Fn(&LabCell) -> Option<u64>| middle(all.iter().filter_map(|cell| figure(cell)));
+    let of_all =
+        |figure: &dyn Fn(&LabCell) -> Option<u64>| middle(all.iter().filter_map(|cell| figure(cell)));
     LabRow {
         scenario: first.scenario.name.clone(),
         tool: first.tool.name.clone(),

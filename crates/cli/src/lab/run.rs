@@ -12,8 +12,8 @@ use unblink_artifact::lab::{LAB_SCHEMA, LabCell, LabDocument, LabSkipped};
 use unblink_core::time::Nanos;
 use unblink_engine::limits;
 use unblink_lab::{
-    CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, TRUTH_FILE, Truth, requests,
-    rows,
+    CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, TRUTH_FILE, Truth,
+    requests, rows,
 };
 use unblink_report::lab;
 

@@ -167,7 +167,8 @@ mod tests {
     /// Of a run with timeouts nobody knows the mean; a mean that is not there at all is another format.
     #[test]
     fn a_mean_may_be_unknown_but_not_missing() {
-        let text = |l: &str| format!("{{\"l\":{{\"p50\":1{l}}},\"n\":7,\"left\":3,\"all\":[{{\"p\":99,\"v\":1}}]}}");
+        let text =
+            |l: &str| format!("{{\"l\":{{\"p50\":1{l}}},\"n\":7,\"left\":3,\"all\":[{{\"p\":99,\"v\":1}}]}}");
         let reported = format().read(&text(",\"mean\":null")).expect("figures");
         assert_eq!((reported.mean_ns, reported.dropped), (None, Some(3)));
         let error = format().read(&text("")).expect_err("no mean").to_string();

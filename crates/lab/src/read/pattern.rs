@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_mean_and_a_maximum_beside_them() {
-        let more = "\nunit = \"ms\"\nmean = '^mean (?<value>\\S+)$'\nmax = '^max (?<value>\\S+) (?<unit>\\S+)$'";
+        let more =
+            "\nunit = \"ms\"\nmean = '^mean (?<value>\\S+)$'\nmax = '^max (?<value>\\S+) (?<unit>\\S+)$'";
         let output: Output = toml::from_str(&format!(
             "format = \"pattern\"\npercentile = '^(?<q>\\d+)% (?<value>\\d+)(?<unit>us)$'{more}"
         ))

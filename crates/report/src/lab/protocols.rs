@@ -38,7 +38,7 @@ fn line(row: &LabRow, cell: &LabCell) -> Vec<Span> {
     let last = [
         by_log,
         format::count(row.requests),
-        words::in_the_event(Some(cell)),
+        words::in_the_event(row, Some(cell)),
         format::count(row.connections),
         decides.map_or("–".into(), words::error),
     ];
@@ -92,6 +92,11 @@ mod tests {
             requests: 14_990,
             planned: 15_000,
             connections: 3,
+            seen_in_events: Some(240),
+            mean_ns: None,
+            max_ns: None,
+            samples: None,
+            dropped: None,
         };
         let cell = LabCell {
             schema: CELL_SCHEMA.into(),

@@ -57,7 +57,8 @@ pub(super) fn of(scenario: &str, tools: &[(&LabCell, Vec<LabRequest>)]) -> Scatt
             }
             value_axis(canvas, &plot, &y, "how long it took", duration_tick);
             time_axis(canvas, &plot, &x, "when the request came");
-            let dots = requests.iter().map(|request| (x.at(request.came_ns as f64), y.at(request.took_ns as f64)));
+            let dots =
+                requests.iter().map(|request| (x.at(request.came_ns as f64), y.at(request.took_ns as f64)));
             canvas.path(&format!("dots {class}"), &apart(dots));
             canvas.axes(None, &plot, &x, &y);
         };

@@ -43,7 +43,10 @@ pub(super) fn table(doc: &LabDocument, rows: &[&LabRow], room: Room) -> Table {
         let mean = cell_of(row).and_then(|cell| cell.truth.mean_ns).map_or(UNKNOWN.into(), format::duration);
         line(Line {
             first: [bold("truth".into()), plain("")],
-            figures: shown.iter().map(|(q, _)| bold(row.at(*q).map_or(UNKNOWN.into(), words::truth))).collect(),
+            figures: shown
+                .iter()
+                .map(|(q, _)| bold(row.at(*q).map_or(UNKNOWN.into(), words::truth)))
+                .collect(),
             last: [plain(""), bold(format::count(row.planned))],
             on_a_page: [bold(mean), plain(""), plain(""), plain(""), plain("")],
         })
@@ -59,7 +62,10 @@ pub(super) fn table(doc: &LabDocument, rows: &[&LabRow], room: Room) -> Table {
         let counted = |count: Option<u64>| plain(count.map_or(UNKNOWN.into(), format::count));
         line(Line {
             first: [plain(&row.tool), dim(words::model(row.model))],
-            figures: shown.iter().map(|(q, _)| plain(row.at(*q).map_or(UNKNOWN.into(), words::reported))).collect(),
+            figures: shown
+                .iter()
+                .map(|(q, _)| plain(row.at(*q).map_or(UNKNOWN.into(), words::reported)))
+                .collect(),
             last: [(paint, decides.map_or(UNKNOWN.into(), words::error)), plain(format::count(row.requests))],
             on_a_page: [
                 said(row.mean_ns),
