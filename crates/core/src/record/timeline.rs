@@ -367,8 +367,6 @@ mod tests {
     fn folding_keeps_every_count_and_the_highest_level() {
         let (mut whole, mut part) = (Timeline::default(), Timeline::default());
         for second in 0..3_000u64 {
-            let before = part.clone();
-            part.go_on(ms(second * 1_000), &before);
             for i in 0..20 {
                 part.due(ms(second * 1_000 + i * 50));
                 part.sent(ms(second * 1_000 + i * 50));
@@ -377,8 +375,9 @@ mod tests {
                     (0..open).for_each(|_| part.ended(ms(second * 1_000 + i * 50), true, Outcome::Ok));
                 }
             }
-            part.close(ms(second * 1_000 + 1_000));
-            whole.follow(&part);
+            let mut next = Timeline::default();
+            part.hand_on(ms(second * 1_000 + 1_000), &mut next);
+            whole.follow(&std::mem::replace(&mut part, next));
         }
         assert_eq!(whole.cell_width(), ms(6_400));
         assert_eq!(whole.cells().iter().map(|cell| cell.ok).sum::<u64>(), 60_000);
