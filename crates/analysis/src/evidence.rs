@@ -171,6 +171,8 @@ pub struct JourneyEnds<'a> {
     pub failed: u64,
     /// Ended by a request that took too long, or by a step that waited in vain.
     pub timed_out: u64,
+    /// Still under way when the run ended, in a request or between two.
+    pub cut_off: u64,
     /// The step at which most of those that did not come to their end failed or timed out, and how many did.
     pub worst_step: Option<(&'a str, u64)>,
 }

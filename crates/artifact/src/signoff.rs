@@ -224,6 +224,10 @@ impl SignoffStage {
     pub fn take_run(&mut self, run: &RunDocument, exit_code: u8) {
         self.run = Some(StageRun::of(run));
         self.end(run.status == RunStatus::Interrupted, exit_code);
+        // By its objectives alone a run may pass whose figures are not to be trusted: nothing is signed off by it.
+        if run.validity.status == ValidityStatus::Invalid && self.verdict == Some(VerdictStatus::Pass) {
+            self.verdict = Some(VerdictStatus::Inconclusive);
+        }
     }
 
     /// Takes over what came of a search.

@@ -154,3 +154,25 @@ fn parts_of_other_runs_are_not_merged() {
     }
     assert!(!place.list(".").contains(&"refused".to_string()));
 }
+
+/// The load goes elsewhere, though the command lines are the same.
+#[test]
+fn another_database_of_the_environment_is_another_run() {
+    let place = Place::new();
+    let at = start_at();
+    let runs = ["shop", "postgres", "shop"].iter().enumerate().map(|(i, database)| {
+        let folder = format!("out{i}");
+        let url = "postgres://bench:s3cret@127.0.0.1:9";
+        let args = ["run", url, "--sql", "SELECT 1", "-R", "5", "-d", "1s", "--no-preflight"];
+        let own = ["--share", "1/2", "--start-at", &at, "-o", &folder, "-q", "--no-store"];
+        let started = Started::spawn(place.command(&[&args[..], &own].concat()).env("PGDATABASE", database));
+        (folder, started)
+    });
+    let digests = runs.collect::<Vec<_>>().into_iter().map(|(folder, started)| {
+        started.wait();
+        asked(&place, &folder).remove(0)
+    });
+    let digests: Vec<String> = digests.collect();
+    assert_ne!(digests[0], digests[1]);
+    assert_eq!(digests[0], digests[2]);
+}

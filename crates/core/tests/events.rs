@@ -70,6 +70,7 @@ fn a_steady_stream_has_its_first_event_its_gaps_and_its_end() {
     let bank = run(&world, 20, Nanos::from_secs(30));
     assert_only(&bank, Series::FirstEvent, 20, ms(10));
     assert_only(&bank, Series::FirstEventService, 20, ms(10));
+    assert_only(&bank, Series::FirstByte, 20, ms(10));
     assert_only(&bank, Series::EventGap, 80, ms(100));
     assert_only(&bank, Series::Response, 20, ms(410));
     let counts = EventCounts {

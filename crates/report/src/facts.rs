@@ -128,9 +128,9 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
             (format::duration(doc.plan.warmup_ns), plural(warmup.scheduled, "arrival", "arrivals"));
         lines.push(match doc.loads[0].plan.ramp_up_ns() {
             Some(ramp_up) if ramp_up == doc.plan.warmup_ns => {
-                format!("The first {time}, in which the users began, with {arrivals} left out.")
+                format!("The first {time}, in which the users began, were left out, with {arrivals}.")
             }
-            _ => format!("Warm-up of {time} with {arrivals} left out."),
+            _ => format!("The warm-up of {time}, with {arrivals}, was left out."),
         });
     }
     lines.extend(transient(doc));

@@ -231,7 +231,9 @@ fn heat_legend(doc: &RunDocument, heat: &Heatmap) -> Legend {
     let mut legend = cells_legend(heat);
     let lines = legend.iter().position(|(class, _)| class.ends_with("share")).unwrap_or(legend.len());
     let of = facts::folded(doc).map_or(String::new(), |of| format!(" {of}"));
-    legend.insert(lines, ("p50", if of.is_empty() { "median".into() } else { format!("p50{of}") }));
+    if heat::has_p50(doc) {
+        legend.insert(lines, ("p50", if of.is_empty() { "median".into() } else { format!("p50{of}") }));
+    }
     if heat::has_p99(doc) {
         legend.insert(lines, ("p99", format!("p99{of}")));
     }

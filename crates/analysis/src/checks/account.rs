@@ -2,7 +2,7 @@
 
 use super::pool::{ALLOWED_NONE_REMEDY, allowed_none};
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::{End, Model, PartAccount};
+use crate::evidence::{End, JourneyEnds, Model, PartAccount};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{CUT_OFF_SHARE_DEGRADES, KILLED_QUANTILE_INVALIDATES};
@@ -136,7 +136,7 @@ pub(super) fn cut_off(case: &Case<'_>) -> Option<Finding> {
     let measured = case.measured();
     let cut = measured.unfinished + measured.unsent;
     if cut == 0 {
-        return None;
+        return journeys_cut_off(case);
     }
     let cut_share = share(cut, case.evidence.scheduled);
     found(
@@ -157,6 +157,28 @@ pub(super) fn cut_off(case: &Case<'_>) -> Option<Finding> {
             ("unsent", measured.unsent as f64),
             ("share", cut_share),
         ],
+    )
+}
+
+/// No request was under way, and journeys were: between two of their steps.
+fn journeys_cut_off(case: &Case<'_>) -> Option<Finding> {
+    let share_of = |of: &JourneyEnds<'_>| share(of.cut_off, of.ended);
+    let worst = case.evidence.journeys.iter().max_by(|a, b| share_of(a).total_cmp(&share_of(b)))?;
+    if worst.cut_off == 0 {
+        return None;
+    }
+    let cut_share = share_of(worst);
+    found(
+        FindingCode::CutOff,
+        severity(cut_share > CUT_OFF_SHARE_DEGRADES, Severity::Degrades, Severity::Note),
+        format!(
+            "{} journeys {:?} {} between two steps when the run ended; what comes behind was not asked for.",
+            text::of(worst.cut_off, worst.ended),
+            worst.name,
+            text::were(worst.cut_off),
+        ),
+        "Give the run a longer --drain, so that journeys come to their end with all their think times.",
+        vec![("journeys", worst.cut_off as f64), ("ended", worst.ended as f64), ("share", cut_share)],
     )
 }
 

@@ -119,6 +119,7 @@ impl Tally {
                 ended: of.ended(),
                 failed: of.failed_total(),
                 timed_out: of.timed_out,
+                cut_off: of.unfinished + of.unsent,
                 worst_step: lost.max_by_key(|(_, lost)| *lost).filter(|(_, lost)| *lost > 0),
             }
         });

@@ -268,3 +268,23 @@ fn a_simulation_asks_for_what_a_run_asks_for() {
     }
     assert_ne!(orders[0], orders[1]);
 }
+
+/// Of PostgreSQL, too; where a connection is held, an error that is expected would hide that COMMIT rolls back.
+#[test]
+fn steps_expect_the_codes_of_their_protocol() {
+    let check = |hold: bool, status: &str| {
+        let text = format!(
+            "target = \"postgres://me@127.0.0.1:9/shop\"\n[load]\nrate = 5\nduration = \"2s\"\n[[journeys]]\nname = \"buy\"\n\
+             hold-connection = {hold}\n[[journeys.steps]]\nname = \"look\"\nurl = \"/shop\"\nsql = [\"SELECT 1\"]\n\
+             expect = [\"status={status}\"]\n"
+        );
+        let plan = parse(Path::new("plan.toml"), text).unwrap();
+        super::checked_as(&plan, For::Run, &[], &[]).map(|_| ()).map_err(|error| format!("{error:#}"))
+    };
+    assert_eq!(check(false, "done"), Ok(()));
+    assert_eq!(check(true, "done,empty"), Ok(()));
+    assert_eq!(check(false, "unique_violation"), Ok(()));
+    let refused = check(true, "unique_violation").unwrap_err();
+    assert!(refused.contains("rolls back"), "{refused}");
+    assert!(check(false, "200").unwrap_err().contains("has a name"));
+}

@@ -112,6 +112,15 @@ pub(crate) fn database(url: &str) -> Result<String> {
     Ok(account(&Url::parse(url)?)?.database)
 }
 
+/// User and database, where the URL leaves them to the environment.
+pub(crate) fn left_out(url: &Url) -> Result<[Option<String>; 2]> {
+    let account = account(url)?;
+    let named = |userinfo: &String| userinfo.split(':').next().is_some_and(|name| !name.is_empty());
+    let user = (!url.userinfo.as_ref().is_some_and(named)).then(|| account.user.name.clone());
+    let path = url.target.split('?').next().unwrap_or_default();
+    Ok([user, path.trim_start_matches('/').is_empty().then_some(account.database)])
+}
+
 /// What the URL says: `postgres://USER:PASSWORD@HOST/DATABASE?NAME=VALUE`. What it leaves out stands in the environment, as
 /// PostgreSQL's own programs have it.
 fn account(url: &Url) -> Result<Account> {
@@ -176,6 +185,18 @@ mod tests {
         request.parts.body = Some(sql.as_bytes().into());
         request.parts.is_sql = true;
         request
+    }
+
+    #[test]
+    fn what_a_url_leaves_out_is_told_apart() {
+        let left = |url: &str| left_out(&Url::parse(url).unwrap()).unwrap();
+        assert_eq!(left("postgres://me:s3cret@h/shop?application_name=x"), [None, None]);
+        for url in ["postgres://me@h", "postgres://me@h/", "postgres://me@h/?application_name=x"] {
+            let [user, database] = left(url);
+            assert_eq!(user, None, "{url}");
+            // PGDATABASE, or the user's name.
+            assert!(database.is_some(), "{url}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
+use crate::journey;
 use crate::request::url::Speaks;
 use anyhow::Result;
 use unblink_workload::answer::Condition;
@@ -9,11 +10,13 @@ use unblink_workload::answer::Condition;
 /// What names a code names one of the protocol that it is said for.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
     // Runs over several protocols are refused elsewhere.
-    let of_load = args.requests.first().map_or(Speaks::Http, |request| request.url.origin.speaks);
+    let mut all = args.requests.iter().chain(journey::requests(&args.journeys));
+    let of_load = all.next().map_or(Speaks::Http, |request| request.url.origin.speaks);
     let own = args.requests.iter().flat_map(|request| request.parts.expect.iter());
     let of_load_all = own.chain(&args.target.request.expect).map(|one| (of_load, one));
-    let of_beside =
-        args.beside().flat_map(|request| request.parts.expect.iter()).map(|one| (Speaks::Http, one));
+    let of_beside = args.beside().flat_map(|request| {
+        request.parts.expect.iter().map(|condition| (request.url.origin.speaks, condition))
+    });
     for (speaks, condition) in of_load_all.chain(of_beside) {
         let fits = match condition {
             Condition::Statuses(_) => has_statuses(speaks),
@@ -24,10 +27,34 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
             refuse!(["expect"], "--expect '{condition}': {}", instead(speaks, "status="));
         }
     }
+    check_held(args)?;
     let Some(on) = &args.load.retry.retry_on else { return Ok(()) };
     let of_others = on.protocols.iter().any(|protocol| Some(*protocol) != names(of_load));
     if of_others || (on.has_statuses && !has_statuses(of_load)) {
         refuse!(["retry-on"], "--retry-on {}: {}", on.text, instead(of_load, ""));
+    }
+    Ok(())
+}
+
+/// PostgreSQL answers COMMIT with success after an error, and has rolled back: who expects the error would count what was never
+/// done.
+fn check_held(args: &RunArgs) -> Result<()> {
+    let held = args.journeys.iter().filter(|journey| journey.hold_connection);
+    for step in held.flat_map(|journey| &journey.steps) {
+        let url = &step.request.url;
+        for condition in step.request.parts.expect.iter().chain(&args.target.request.expect) {
+            let Condition::Codes(codes) = condition else { continue };
+            if url.origin.is_postgres()
+                && codes.iter().any(|code| !["done", "empty", "not_found"].contains(&code.name.as_str()))
+            {
+                refuse!(
+                    ["expect"],
+                    "expect '{condition}' in a step of a journey with hold-connection: after an error PostgreSQL answers COMMIT with \
+                     success and rolls back, so that what was never done would count; expect status=done or status=empty, or \
+                     put the transaction into one step"
+                );
+            }
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::lead::Begun;
 use crate::args::run::{RunArgs, Said};
 use crate::args::share::ShareOf;
 use crate::errors::{refuse, refused};
+use crate::request::postgres;
 use crate::signals::Interruptions;
 use crate::{clock, inputs, output};
 use anyhow::{Context, Result};
@@ -147,8 +148,21 @@ fn asked_sha256(args: &RunArgs) -> Result<Option<String>> {
         let sha256 = inputs::sha256(&path).with_context(|| format!("can't read {path:?} again"))?;
         files.insert((path.file_name().map(|name| name.to_string_lossy().into_owned()), sha256));
     }
-    let all = serde_json::json!([words, files]);
+    let elsewhere = of_environment(args)?;
+    let all = match elsewhere.is_empty() {
+        true => serde_json::json!([words, files]),
+        false => serde_json::json!([words, files, elsewhere]),
+    };
     Ok(Some(record::sha256(all.to_string().as_bytes())))
+}
+
+/// What URLs of PostgreSQL leave to the environment: it decides where the load goes, and no word of the command line says it.
+fn of_environment(args: &RunArgs) -> Result<BTreeSet<[Option<String>; 2]>> {
+    let requests = args.requests.iter().chain(args.beside());
+    let left = requests
+        .filter(|request| request.url.origin.is_postgres())
+        .map(|request| postgres::left_out(&request.url));
+    left.filter(|left| !matches!(left, Ok([None, None]))).collect()
 }
 
 /// For the header: when all begin, as who settled it told, and how its clock compares with this machine's.

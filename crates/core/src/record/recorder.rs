@@ -132,8 +132,7 @@ impl Recorder {
     /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
     pub fn swap(&mut self, mut empty: Box<Bank<u32>>, until: Instant) -> Box<Bank<u32>> {
         let until = until.since(self.start);
-        self.bank.timeline.close(until);
-        empty.timeline.go_on(until, &self.bank.timeline);
+        self.bank.timeline.hand_on(until, &mut empty.timeline);
         std::mem::replace(&mut self.bank, empty)
     }
 

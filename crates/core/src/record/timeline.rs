@@ -107,10 +107,21 @@ impl Timeline {
         (self.at_start, self.levels) = (Levels::default(), Levels::default());
     }
 
-    /// Goes on where `before` ends, at `start`, with what was under way then.
-    pub(super) fn go_on(&mut self, start: Nanos, before: &Timeline) {
-        self.begin(start);
-        (self.at_start, self.levels) = (before.levels, before.levels);
+    /// Ends at `end`, where `next` goes on with what was under way then. A turn may have noted what came a little later, before
+    /// anybody looked whether the interval is over: those cells are of `next`, or its arrivals would seem to come at once.
+    pub(super) fn hand_on(&mut self, end: Nanos, next: &mut Timeline) {
+        next.begin(end);
+        let length = self.length_until(end);
+        if length < self.used {
+            next.widen(self.cell_width());
+        }
+        for late in length..self.used {
+            let at = self.start + Nanos(late as u64 * self.cell_width().0);
+            next.cell_at(at).follow(&self.cells[late]);
+        }
+        self.cells[length..].iter_mut().take(self.used - length).for_each(|cell| *cell = Cell::default());
+        next.at_start = self.end_after(length);
+        next.levels = self.levels;
     }
 
     /// An arrival fell due. Those of a turn are counted one after the other, each at its own time.
@@ -150,16 +161,25 @@ impl Timeline {
         }
     }
 
-    /// Ends at `end`: what was counted a little later belongs to the last cell, as to the bank. What is under way
+    /// Ends for good at `end`: what was counted a little later belongs to the last cell, as to the bank. What is under way
     /// at a cell's border follows from the counts before it, so that a cell in which nothing happened has its level.
     pub(super) fn close(&mut self, end: Nanos) {
-        // Every cell up to the end, and wider ones if there must be.
-        self.cell_at(end - Nanos(1));
-        let length = end.0.saturating_sub(self.start.0).div_ceil(self.cell_width().0).max(1) as usize;
+        let length = self.length_until(end);
         for late in length..self.used {
             let cell = std::mem::take(&mut self.cells[late]);
             self.cells[length - 1].follow(&cell);
         }
+        self.end_after(length);
+    }
+
+    /// How many cells there are up to `end`, and wider ones if there must be.
+    fn length_until(&mut self, end: Nanos) -> usize {
+        self.cell_at(end - Nanos(1));
+        end.0.saturating_sub(self.start.0).div_ceil(self.cell_width().0).max(1) as usize
+    }
+
+    /// Has so many cells, and gives the levels behind them.
+    fn end_after(&mut self, length: usize) -> Levels {
         (self.used, self.near) = (length, Near::default());
         let Levels { mut in_flight, mut backlog } = self.at_start;
         for cell in &mut self.cells[..length] {
@@ -168,6 +188,7 @@ impl Timeline {
             in_flight = (in_flight + cell.sent).saturating_sub(cell.ended_sent);
             backlog = (backlog + cell.due).saturating_sub(cell.sent + cell.ended_unsent);
         }
+        Levels { in_flight, backlog }
     }
 
     /// Makes the cells of an empty timeline as wide as `width`, which is a doubling of [`CELL_WIDTH`].
@@ -289,11 +310,10 @@ mod tests {
         let mut timeline = Timeline::default();
         (0..7).for_each(|_| timeline.due(ms(20)));
         (0..5).for_each(|_| timeline.sent(ms(120)));
-        timeline.close(ms(1_000));
+        let mut next = Timeline::default();
+        timeline.hand_on(ms(1_000), &mut next);
         assert_eq!(levels(&timeline)[..3], [(0, 7), (5, 7), (5, 2)]);
         assert_eq!(levels(&timeline)[9], (5, 2));
-        let mut next = Timeline::default();
-        next.go_on(ms(1_000), &timeline);
         next.ended(ms(1_050), true, Outcome::TimedOut);
         next.ended(ms(1_950), false, Outcome::Unsent);
         next.close(ms(2_000));
@@ -314,7 +334,7 @@ mod tests {
     #[test]
     fn what_comes_a_little_after_the_end_belongs_to_the_last_cell() {
         let mut timeline = Timeline::default();
-        timeline.go_on(ms(3_000), &Timeline::default());
+        timeline.begin(ms(3_000));
         timeline.due(ms(3_999));
         timeline.sent(ms(4_000));
         timeline.close(ms(4_000));
@@ -327,11 +347,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_turn_noted_after_the_end_is_in_the_next_timeline() {
+        let (mut timeline, mut next) = (Timeline::default(), Timeline::default());
+        // Nobody looked from 950 ms to 1,150 ms, and then the interval ended.
+        (0..23).for_each(|i| timeline.due(ms(i * 50)));
+        (0..23).for_each(|_| timeline.sent(ms(1_150)));
+        timeline.hand_on(ms(1_000), &mut next);
+        let due = |timeline: &Timeline| timeline.cells().iter().map(|cell| cell.due).collect::<Vec<u64>>();
+        assert_eq!((due(&timeline), due(&next)), (vec![2; 10], vec![2, 1]));
+        assert_eq!(next.cells()[1].sent, 23);
+        // What is under way at the border is what was due before it.
+        assert_eq!(next.at_start, Levels { in_flight: 0, backlog: 20 });
+        assert_eq!(next.levels, Levels { in_flight: 23, backlog: 0 });
+        // The memory of the first is clean where it was used.
+        assert!(timeline.cells[10..].iter().all(|cell| *cell == Cell::default()));
+    }
+
+    #[test]
     fn folding_keeps_every_count_and_the_highest_level() {
         let (mut whole, mut part) = (Timeline::default(), Timeline::default());
         for second in 0..3_000u64 {
-            let before = part.clone();
-            part.go_on(ms(second * 1_000), &before);
             for i in 0..20 {
                 part.due(ms(second * 1_000 + i * 50));
                 part.sent(ms(second * 1_000 + i * 50));
@@ -340,8 +375,9 @@ mod tests {
                     (0..open).for_each(|_| part.ended(ms(second * 1_000 + i * 50), true, Outcome::Ok));
                 }
             }
-            part.close(ms(second * 1_000 + 1_000));
-            whole.follow(&part);
+            let mut next = Timeline::default();
+            part.hand_on(ms(second * 1_000 + 1_000), &mut next);
+            whole.follow(&std::mem::replace(&mut part, next));
         }
         assert_eq!(whole.cell_width(), ms(6_400));
         assert_eq!(whole.cells().iter().map(|cell| cell.ok).sum::<u64>(), 60_000);

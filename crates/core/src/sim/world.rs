@@ -14,7 +14,7 @@ use crate::failure::FailureKind;
 use crate::record::{Answer, Events, Then};
 use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 /// The status of an answer that leads elsewhere.
 const FOUND: u16 = 302;
@@ -114,6 +114,8 @@ pub(super) struct World<W> {
     /// Of each connection to a server that answers in order, by origin and slot: its generation, when its latest answer leaves, and
     /// when it comes.
     turns: BTreeMap<(u8, u32), (u32, Instant, Instant)>,
+    /// When the client saw the first event of an answer that is under way.
+    heard: HashMap<FlightId, Instant>,
     /// What the client asks for; used again.
     actions: Actions,
     /// Until then the client's processor is busy.
@@ -144,6 +146,7 @@ impl<W: Watch> World<W> {
             arrived: VecDeque::new(),
             sequence: 0,
             turns: BTreeMap::new(),
+            heard: HashMap::new(),
             actions: Actions::new(),
             busy_until: Instant(0),
             events: 0,
@@ -237,7 +240,10 @@ impl<W: Watch> World<W> {
         let mut actions = std::mem::take(&mut self.actions);
         let event = match self.arrived.pop_front() {
             None => Event::Tick,
-            Some((_, what)) => self.told(seen(what, now), client),
+            Some((_, what)) => {
+                let event = self.begun(seen(what, now), now);
+                self.told(event, client)
+            }
         };
         self.watch.see(now, Sight::Turn(event));
         client.handle(now, event, &mut actions);
@@ -257,6 +263,21 @@ impl<W: Watch> World<W> {
             // What was due by now has fallen due.
             client.end_load(now + Nanos(1));
         }
+    }
+
+    /// The first byte of an answer comes with its first event.
+    fn begun(&mut self, event: Event, now: Instant) -> Event {
+        match event {
+            Event::Heard(flight, _) => {
+                self.heard.entry(flight).or_insert(now);
+            }
+            Event::Answered(flight, answer) if !self.heard.is_empty() => {
+                let first_byte = self.heard.remove(&flight).unwrap_or(now);
+                return Event::Answered(flight, Answer { first_byte, ..answer });
+            }
+            _ => {}
+        }
+        event
     }
 
     /// Whoever makes the requests hears of an answer first.

@@ -188,16 +188,24 @@ pub(super) fn is(doc: &RunDocument, quantile: &Quantile) -> String {
     }
 }
 
+/// A moment. One in the first second would read like a latency.
+fn moment_after(ns: u64) -> String {
+    match ns {
+        1_000_000..999_500_000 => format!("{}\u{a0}s after the start", format::number(ns as f64 / 1e9)),
+        _ => format::moment(ns),
+    }
+}
+
 fn with_cause(doc: &RunDocument, is: &str, threshold_ns: u64) -> String {
     let moment = |at| format::moment(event::about(doc, at));
     match event::tail(doc, threshold_ns) {
         Tail::Unknown => is.into(),
         Tail::Event { from_ns, to_ns } => {
-            let at = format::moment(event::moment(doc, from_ns, to_ns));
+            let at = moment_after(event::moment(doc, from_ns, to_ns));
             format!("{is} because of one event at {at}")
         }
         Tail::Events { number, from_ns, to_ns } => {
-            let first = format::moment(event::moment(doc, from_ns, to_ns));
+            let first = moment_after(event::moment(doc, from_ns, to_ns));
             format!("{is} because of {number} events, the first at {first}")
         }
         Tail::Stretch { from_ns, to_ns } => {

@@ -6,7 +6,7 @@ use super::title::{Title, title};
 use super::{none_ok, quantile};
 use crate::event::{self, Tail};
 use crate::format::{self, Bound, duration, least};
-use unblink_artifact::document::{LoadModel, Quantile, RunDocument, ShapeResult};
+use unblink_artifact::document::{IntervalKind, LoadModel, Quantile, RunDocument, ShapeResult};
 
 /// Of the percentile spectrum.
 pub(crate) fn spectrum(doc: &RunDocument) -> Title {
@@ -120,6 +120,12 @@ fn heat_finding(doc: &RunDocument) -> String {
     if let Some(worst) = harm::title(&harm::harms(doc)) {
         return worst;
     }
+    if doc.validity.findings.iter().any(|finding| finding.code == "saturated") {
+        return format!("The load was not carried; the median is {}", super::value(p50));
+    }
+    if let Some(decided) = by_one_event(doc) {
+        return decided;
+    }
     let known = [0.999, 0.99]
         .iter()
         .find_map(|q| quantile(&doc.response_time, *q).filter(|high| !high.few_samples && !high.censored));
@@ -139,6 +145,17 @@ fn heat_finding(doc: &RunDocument) -> String {
         },
         None => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
     }
+}
+
+/// The highest percentile of which its interval says that one event decides it.
+fn by_one_event(doc: &RunDocument) -> Option<String> {
+    let is_one =
+        |of: &&Quantile| of.interval == Some(IntervalKind::OneEvent) && !of.censored && !of.few_samples;
+    let decided = [0.99, 0.98, 0.95].iter().find_map(|q| quantile(&doc.response_time, *q).filter(is_one))?;
+    let at = decided
+        .event_at_ns
+        .map_or(String::new(), |at| format!(" at {}", format::moment(event::about(doc, at))));
+    Some(format!("{}, and one event{at} decides it", harm::is(doc, decided)))
 }
 
 /// Of the event that makes p99 or p99.9, seen closer: its title and its stretch of time. `None` where there
@@ -245,6 +262,23 @@ mod tests {
         }
         let said = format::plain(&heat(&doc).finding);
         assert_eq!(said, "p99 is above 10.1 ms: 700 arrivals had no answer yet when the record ends");
+    }
+
+    #[test]
+    fn what_an_interval_knows_of_an_event_is_not_denied() {
+        let mut doc = fixture::stall();
+        doc.response_time.max = Some(20_000_000);
+        for quantile in &mut doc.response_time.quantiles {
+            quantile.value = 10_000_000;
+            if quantile.q == 0.99 {
+                quantile.interval = Some(IntervalKind::OneEvent);
+                quantile.event_at_ns = Some(30_000_000_000);
+            }
+        }
+        let said = |doc: &RunDocument| format::plain(&heat(doc).finding);
+        assert_eq!(said(&doc), "p99 is 10 ms, and one event at 30 s decides it");
+        doc.validity.findings = fixture::saturated().validity.findings;
+        assert_eq!(said(&doc), "The load was not carried; the median is 10 ms");
     }
 
     #[test]

@@ -65,6 +65,10 @@ pub(crate) fn evidence(name: &str, value: f64) -> (String, String) {
     let words = |name: &str| name.replace('_', " ");
     if let Some(what) = name.strip_suffix("_ns").filter(|_| value >= 0.0) {
         (words(what), format::duration(value.round() as u64))
+    } else if name.split('_').any(|word| word == "is") && (value == 0.0 || value == 1.0) {
+        (words(name), if value == 1.0 { "yes" } else { "no" }.into())
+    } else if name == "p_value" && value < 1e-4 {
+        (words(name), "<\u{a0}0.0001".into())
     } else if name.ends_with("share") || name.ends_with("share_max") {
         (words(name), format::percent(value))
     } else if name.ends_with("quantile") {
@@ -99,6 +103,8 @@ mod tests {
             ("busy_share_max", 0.999, ("busy share max", "99.9 %")),
             ("load_s", 20.0, ("load", "20 s")),
             ("missing", 3.0, ("missing", "3")),
+            ("pool_is_fixed", 1.0, ("pool is fixed", "yes")),
+            ("p_value", 0.0, ("p value", "< 0.0001")),
         ] {
             let (name, value) = evidence(name, value);
             assert_eq!((name.as_str(), format::plain(&value).as_str()), expected);

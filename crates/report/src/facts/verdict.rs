@@ -24,6 +24,7 @@ pub(crate) fn verdict_sentence(doc: &RunDocument, verdict: &Verdict) -> String {
                 "What makes the run invalid can have decided every objective.".to_string()
             }
             (1, 0, 0) => "The objective is met.".to_string(),
+            (2, 0, 0) => "Both objectives are met.".to_string(),
             (met, 0, 0) => format!("All {} objectives are met.", format::count(met as u64)),
             (_, 1, 0) if all == 1 => "The objective is missed.".to_string(),
             (_, 0, 1) if all == 1 => "Whether the objective is met can't be told.".to_string(),

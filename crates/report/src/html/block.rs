@@ -138,7 +138,13 @@ pub(super) fn severity_class(severity: Severity) -> &'static str {
 
 /// A table that can be moved sideways.
 pub(crate) fn write_table(out: &mut String, table: &Table) {
-    out.push_str("<div class=\"scroll\"><table>");
+    let named = table.head.iter().map(|(_, name)| name.as_str()).find(|name| !name.is_empty());
+    // Who has no mouse moves it with the keys.
+    let _ = write!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table: {}\"><table>",
+        escape(named.unwrap_or("figures"))
+    );
     let align = || table.align.iter().map(|align| if *align == Align::Right { " n" } else { "" });
     if !table.head.is_empty() {
         out.push_str("<thead><tr>");

@@ -105,9 +105,10 @@ fn percentiles(doc: &RunDocument) -> Option<Section> {
     if quantiles().any(|q| columns.iter().any(|(_, d)| !interval(d, q).is_empty())) {
         notes.push("In parentheses: 95 % intervals.".into());
     }
-    let sentences = facts::without_interval(doc).into_iter();
-    let sentences = sentences.chain(facts::extremes(&doc.response_time)).chain(facts::with_lost(doc));
-    notes.extend(sentences.map(|sentence| format!("{sentence}.")));
+    notes.extend(facts::without_interval(doc).into_iter().map(|sentence| format!("{sentence}.")));
+    let bounds = facts::extremes(&doc.response_time).into_iter().chain(facts::with_lost(doc));
+    // Each stands behind a full stop here.
+    notes.extend(bounds.map(|words| format!("{}{}.", words[..1].to_uppercase(), &words[1..])));
     notes.extend(facts::answered_within(doc).map(|within| format!("Of{}.", within.trim_start_matches("of"))));
     if doc.response_time.censored > 0 {
         let open = format::plural(doc.response_time.censored, "arrival", "arrivals");

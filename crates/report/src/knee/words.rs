@@ -218,8 +218,12 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
              answer would be too low. Warm it up for longer (--settle), and search again."
         ),
         RefusalCode::NotConfirmed => format!(
-            "{at} was good once, but neither it nor the rates just below held for longer. Measure for longer \
-             (--measure, --measure-max), or settle for less."
+            "{at} was {}, but neither it nor the rates just below held for longer. Measure for longer \
+             (--measure, --measure-max), or settle for less.",
+            match was_met(doc, refusal.rate_per_s) {
+                true => "good once",
+                false => "taken for good by its estimate",
+            }
         ),
         RefusalCode::NotAtRest => format!(
             "The target did not come to rest before {at} was to be tried: it went on without an answer to a single \
@@ -239,6 +243,12 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
              measured:{why}. Mend that, or start anyway (--no-preflight)."
         ),
     }
+}
+
+/// A trial at this rate was good.
+fn was_met(doc: &KneeDocument, rate_per_s: f64) -> bool {
+    let is_good = |t: &KneeTrial| t.verdict == TrialVerdict::Met && (rate(t) / rate_per_s - 1.0).abs() < 1e-6;
+    doc.trials.iter().any(is_good)
 }
 
 /// It kept up with four times this rate and was no faster at it.

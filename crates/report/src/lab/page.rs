@@ -157,7 +157,11 @@ fn matrix_title(doc: &LabDocument) -> Title {
     let judged = || doc.rows.iter().filter_map(|row| row.at(DECIDING)?.is_right);
     let (right, all) = (judged().filter(|right| *right).count(), judged().count());
     Title {
-        finding: format!("{right} of {all} reports of p99 are right"),
+        finding: format!(
+            "{right} of {all} {} of p99 {} right",
+            if all == 1 { "report" } else { "reports" },
+            if right == 1 { "is" } else { "are" }
+        ),
         plotted: "How far each tool's p99 lies from what users feel; right within 5\u{a0}% or 1\u{a0}ms."
             .into(),
     }

@@ -3,7 +3,7 @@
 use super::words;
 use crate::facts::Title;
 use crate::svg::Picture;
-use crate::svg::axis::{Plot, Scale, duration_axis_below, duration_tick, value_axis};
+use crate::svg::axis::{Plot, Scale, duration_axis_within, duration_tick, value_axis};
 use crate::svg::canvas::{Anchor, Canvas, polyline};
 use crate::svg::picture::{half, sized};
 use crate::svg::spectrum::{tail, x_axis};
@@ -27,6 +27,9 @@ const TOOL_HEIGHT: f64 = 16.5;
 /// Above the tools: the percentile's name. Below: its axis.
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 44.0;
+/// Between the edge of a panel and its plot, to the left and to the right.
+const BEFORE: f64 = 10.0;
+const BEHIND: f64 = 14.0;
 
 /// What each tool says of single percentiles, beside the truth: a row each, by what it says of the one that decides.
 pub(crate) fn dots(scope: &str, title: Title, rows: &[&LabRow]) -> Picture {
@@ -72,7 +75,7 @@ fn draw_dots(canvas: &mut Canvas, rows: &[&LabRow], shown: &[f64]) {
     let width = whole.width() / shown.len() as f64;
     for (i, &quantile) in shown.iter().enumerate() {
         let left = whole.left + i as f64 * width;
-        let facet = Plot { left: left + 10.0, right: left + width - 14.0, ..whole };
+        let facet = Plot { left: left + BEFORE, right: left + width - BEHIND, ..whole };
         draw_facet(canvas, &facet, rows, quantile, place);
     }
 }
@@ -92,7 +95,8 @@ fn draw_facet(
     canvas.text("panel-name", (plot.left, 18.0), Anchor::Start, &label);
     let (Some(low), Some(high)) = (values().min(), values().max()) else { return };
     let x = Scale::durations(low, high, (plot.left, plot.right));
-    duration_axis_below(canvas, plot, &x, "as reported");
+    duration_axis_within(canvas, plot, &x, (plot.left - BEFORE, plot.right + BEHIND));
+    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, "as reported");
     let truth = lines().find_map(|line| Some((line.truth_low_ns?, line.truth_high_ns)));
     let at_truth =
         truth.map(|(low, high)| (x.at(low as f64), high.map_or(plot.right, |high| x.at(high as f64))));

@@ -136,7 +136,9 @@ pub(super) fn finding(rows: &[&LabRow]) -> String {
         1 => "; 1 reports less than half".into(),
         n => format!("; {n} report less than half"),
     };
-    format!("Users feel a p99 of {truth_line}: {right} of {} tools say so{hiding}", judged.len())
+    let tools = if judged.len() == 1 { "tool" } else { "tools" };
+    let say = if right == 1 { "says" } else { "say" };
+    format!("Users feel a p99 of {truth_line}: {right} of {} {tools} {say} so{hiding}", judged.len())
 }
 
 /// What a tool does, in a word and in a sentence.

@@ -172,7 +172,12 @@ impl Scale {
             }
             Kind::Log => {
                 let decades = (self.to / self.from).log10();
-                let each: &[f64] = if decades * 3.0 <= target as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let each: &[f64] = match decades {
+                    _ if decades * 3.0 <= target as f64 => &[1.0, 2.0, 5.0],
+                    // Powers of ten alone would be two.
+                    _ if decades < 2.0 => &[1.0, 3.0],
+                    _ => &[1.0],
+                };
                 let lowest = self.from.log10().floor() as i32;
                 let highest = self.to.log10().ceil() as i32;
                 (lowest..=highest)
@@ -257,6 +262,12 @@ fn horizontal(canvas: &mut Canvas, plot: &Plot, scale: &Scale, ticks: &[f64], la
 /// A count or a rate as a label: from a million on in millions, for which there is room.
 pub(crate) fn count_tick(n: f64) -> String {
     match n {
+        // Rates of less than one a second have ticks between whole numbers.
+        _ if n > 0.0 && n < 0.1 => {
+            let decimals = (2.0 - n.log10().floor()).clamp(0.0, 12.0) as usize;
+            format!("{n:.decimals$}").trim_end_matches('0').into()
+        }
+        _ if n < 10.0 => format::number(n),
         _ if n >= 1e6 => format!("{}\u{a0}M", format::number(n / 1e6)),
         _ => format::count(n.round() as u64),
     }
@@ -270,6 +281,20 @@ pub(crate) fn duration_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scal
         vertical(canvas, plot, scale.at(tick), &duration_tick(tick));
     }
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
+}
+
+/// The same for one of several panels side by side: no label reaches beyond `edges`, where the next panel's begin.
+pub(crate) fn duration_axis_within(canvas: &mut Canvas, plot: &Plot, scale: &Scale, edges: (f64, f64)) {
+    let ticks = scale.ticks((plot.width() / 70.0) as usize);
+    let every = ticks.len().div_ceil((plot.width() / 52.0) as usize).max(1);
+    for tick in ticks.into_iter().step_by(every) {
+        let (x, label) = (scale.at(tick), duration_tick(tick));
+        let half = label.chars().count() as f64 * 3.9;
+        match x - half >= edges.0 && x + half <= edges.1 {
+            true => vertical(canvas, plot, x, &label),
+            false => canvas.line("grid", (x, plot.top), (x, plot.bottom)),
+        }
+    }
 }
 
 /// The same for a scale that ends where nothing is known beyond: its end has a label, whatever it is.
@@ -289,7 +314,7 @@ pub(crate) fn bounded_duration_axis_below(canvas: &mut Canvas, plot: &Plot, scal
 /// Vertical grid lines for rates along x.
 pub(crate) fn rate_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
     for tick in scale.ticks((plot.width() / 70.0) as usize) {
-        vertical(canvas, plot, scale.at(tick), &format::count(tick.round() as u64));
+        vertical(canvas, plot, scale.at(tick), &count_tick(tick));
     }
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
 }
@@ -372,6 +397,23 @@ mod tests {
             .map(|y| y.parse().expect("a number"))
             .collect();
         assert!(at.len() > 2 && at.windows(2).all(|pair| pair[0] - pair[1] >= 12.9), "{at:?}");
+    }
+
+    #[test]
+    fn no_two_ticks_of_low_rates_read_alike() {
+        for most in [0.003, 0.07, 1.2, 9.0] {
+            let mut labels: Vec<String> =
+                Scale::linear((0.0, most), (0.0, 1.0)).ticks(6).into_iter().map(count_tick).collect();
+            let all = labels.len();
+            labels.dedup();
+            assert!(all > 2 && labels.len() == all, "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_of_more_than_a_decade_has_three_ticks() {
+        let scale = Scale::new(Kind::Log, (2e6, 5e7), (0.0, 1.0));
+        assert_eq!(scale.ticks(4).len(), 3, "{:?}", scale.ticks(4));
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub(crate) fn has_p99(doc: &RunDocument) -> bool {
     facts::p99_over_time(doc).iter().any(|of| of.value.is_some())
 }
 
+/// The same of the median.
+pub(crate) fn has_p50(doc: &RunDocument) -> bool {
+    facts::p50_over_time(doc).iter().any(|of| of.value.is_some())
+}
+
 /// Draws cells, strips and percentile lines of the whole run.
 pub(crate) fn draw(canvas: &mut Canvas, doc: &RunDocument) {
     let lines = [("p50", facts::p50_over_time(doc)), ("p99", facts::p99_over_time(doc))];

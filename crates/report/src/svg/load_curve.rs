@@ -1,7 +1,7 @@
 //! Throughput and latency over offered load, trial by trial.
 
 use super::Picture;
-use super::axis::{Plot, Scale, duration_tick, rate_axis_below, value_axis};
+use super::axis::{Plot, Scale, count_tick, duration_tick, rate_axis_below, value_axis};
 use super::canvas::{Anchor, Canvas, polyline};
 use super::picture::full;
 use crate::facts::Title;
@@ -40,7 +40,11 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
             }
         },
     };
-    let dots = [("dot good", "good"), ("dot undecided", "undecided"), ("dot failure", "not good")];
+    let trials = usable(doc);
+    let dots: Vec<_> = [("dot good", "good"), ("dot undecided", "undecided"), ("dot failure", "not good")]
+        .into_iter()
+        .filter(|(mark, _)| trials.iter().any(|trial| class(trial) == *mark))
+        .collect();
     let decided = doc.answer.and_then(|answer| answer.missed_from_per_s);
     let bands: Vec<_> = decided
         .map(|_| ("answer-band", "from shown to be good to shown not to be"))
@@ -117,7 +121,7 @@ fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     bands(canvas, doc, &plot, &x);
     let has_journeys = doc.header.question.has_journeys;
     let delivered = if has_journeys { "requests delivered per second" } else { "delivered per second" };
-    value_axis(canvas, &plot, &y, delivered, |v| format::count(v.round() as u64));
+    value_axis(canvas, &plot, &y, delivered, count_tick);
     rate_axis_below(
         canvas,
         &plot,
@@ -232,6 +236,16 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::svg::read::Drawn;
+
+    #[test]
+    fn the_legend_names_the_dots_that_are_drawn() {
+        let mut doc = fixture::knee();
+        doc.trials.retain(|trial| trial.verdict != TrialVerdict::Met);
+        for picture in pictures(&doc) {
+            let marks: Vec<_> = picture.legend.iter().map(|(mark, _)| *mark).collect();
+            assert!(!marks.contains(&"dot good") && marks.contains(&"dot failure"), "{marks:?}");
+        }
+    }
 
     /// Repeats of a rate stood beside it, a good one among rates that were shown not to be.
     #[test]

@@ -64,7 +64,10 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, lines: &[Line<'_>]) {
         "axis",
         (2.0, 11.0),
         Anchor::Start,
-        &format!("share of {} that were answered", facts::timed(doc)),
+        &match facts::timed(doc) {
+            "the arrivals that did not fail" => "answered, of those that did not fail".to_string(),
+            of => format!("share of {of} that were answered"),
+        },
     );
     canvas.text("axis", (whole.right, whole.bottom + 37.0), Anchor::End, "within this time");
 
@@ -99,10 +102,14 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, lines: &[Line<'_>]) {
         let own = line.distribution.map_or(answered, known_share);
         let (from, _) = x.ends();
         let within = line.points.iter().filter(|point| point.1 as f64 >= from && point.1 <= bound);
-        let points = within.map(|&(q, ns)| (x.at(ns as f64), y.at(q.min(own))));
+        // Service times are censored at many ages, so their shares are estimates that may lie above what was
+        // answered of all: they end with their last point.
+        let is_estimate = line.class == "service" && own < 1.0;
+        let most = if is_estimate { 1.0 } else { own };
+        let points = within.map(|&(q, ns)| (x.at(ns as f64), y.at(q.min(most))));
         let start = line.points.first().filter(|point| point.1 as f64 >= from);
         let start = start.map(|&(_, ns)| (x.at(ns as f64), y.at(0.0)));
-        let end = line.points.last().map(|_| (known.right, y.at(own)));
+        let end = line.points.last().filter(|_| !is_estimate).map(|_| (known.right, y.at(own)));
         let dashed = if line.class == "service" { " dashed" } else { "" };
         canvas.path(
             &format!("line {}{dashed}", line.class),
@@ -186,6 +193,20 @@ mod tests {
             let width = canvas.size.width - 14.0 - line[line.len() - 1].0;
             assert!(width > 7.0 * "longer than 5 s".len() as f64, "{width}");
         }
+    }
+
+    /// It was cut off at the share of all that was answered, though the table knew more.
+    #[test]
+    fn the_line_of_service_times_goes_through_all_of_its_points() {
+        let mut doc = fixture::saturated();
+        doc.service_time.censored = doc.service_time.count / 2;
+        let pictures = pictures(&doc, "", None);
+        let picture = pictures.iter().find(|picture| picture.stem == "spectrum").expect("a picture");
+        let drawn = Drawn::of(&picture.sizes[0].1);
+        let line = drawn.path("line service dashed");
+        let last = doc.spectrum.service_time.last().expect("points");
+        let end = line[line.len() - 1];
+        assert!(drawn.is_y(end.1, last.q) && drawn.is_x(end.0, last.value_ns as f64), "{end:?} {last:?}");
     }
 
     #[test]

@@ -22,11 +22,15 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, soak: &Soak) {
     // The percentiles of a short last row rest on little.
     let rows = whole_rows(doc);
     let drawn = |name| soak.figures.iter().filter(move |figure| figure.figure == name).flat_map(ends);
-    let values =
-        || LINES.iter().flat_map(|(_, name, of)| rows.iter().filter_map(|row| of(row)).chain(drawn(*name)));
-    let (Some(span), Some(low), Some(high)) = (span(doc), values().min(), values().max()) else {
+    let measured = || LINES.iter().flat_map(|(_, _, of)| rows.iter().filter_map(|row| of(row)));
+    let trends = || LINES.iter().flat_map(|(_, name, _)| drawn(*name));
+    let (Some(span), Some(least), Some(high)) =
+        (span(doc), measured().min(), measured().chain(trends()).max())
+    else {
         return plot.message(canvas, "Nothing was answered.");
     };
+    // A wedge may reach down to nothing: what was measured sets the low end, and the wedge is cut off there.
+    let low = trends().map(|ns| ns.max(least / 2)).fold(least, u64::min);
     let x = Scale::linear((span.0 as f64, span.1 as f64), (plot.left, plot.right));
     let y = Scale::close(low as f64, high as f64, (plot.bottom, plot.top));
     warm_up(canvas, doc, &plot, &x, plot.top);
@@ -79,6 +83,22 @@ mod tests {
     use crate::svg::canvas::Size;
     use crate::svg::read::Drawn;
     use unblink_artifact::document::ShapeResult;
+
+    /// Decades of nothing pressed both lines into the upper end.
+    #[test]
+    fn an_interval_that_reaches_below_zero_does_not_stretch_the_axis() {
+        let mut doc = fixture::soak();
+        let Some(ShapeResult::Soak(soak)) = &mut doc.shape else { panic!("no soak") };
+        for figure in &mut soak.figures {
+            figure.low = -3.0 * figure.level;
+        }
+        let soak = soak.clone();
+        let least = whole_rows(&doc).into_iter().filter_map(|row| row.response_p50_ns).min().expect("rows");
+        let mut canvas = Canvas::new("", Size { width: 1_080.0, height: 360.0 });
+        draw(&mut canvas, &doc, &soak);
+        let low = Drawn::of(&canvas).y(360.0 - 44.0);
+        assert!(low >= least as f64 / 6.0, "{low} for rows from {least}");
+    }
 
     #[test]
     fn lines_trends_and_wedges_are_those_of_the_document() {

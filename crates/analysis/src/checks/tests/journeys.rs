@@ -11,7 +11,7 @@ fn severity_of(journeys: &[JourneyEnds<'_>], by_phase: bool) -> Option<Severity>
 }
 
 fn ends(name: &str, failed: u64, timed_out: u64) -> JourneyEnds<'_> {
-    JourneyEnds { name, ended: 1_000, failed, timed_out, worst_step: None }
+    JourneyEnds { name, ended: 1_000, failed, timed_out, cut_off: 0, worst_step: None }
 }
 
 #[test]
@@ -35,4 +35,21 @@ fn it_names_the_step() {
         message.contains("800 of 1\u{202f}000") && message.contains("700 at step \"buy: paid\""),
         "{message}"
     );
+}
+
+#[test]
+fn journeys_that_think_when_the_run_ends_are_cut_off() {
+    let of = |cut_off| {
+        let world = World::healthy();
+        let journeys = [JourneyEnds { cut_off, ..ends("buy", 0, 0) }];
+        let evidence =
+            Evidence { totals: &world.bank, rows: &world.rows, journeys: &journeys, ..world.evidence };
+        let found = assess(&evidence).findings.into_iter().find(|found| found.code == Code::CutOff);
+        found.map(|found| (found.severity, found.message))
+    };
+    assert_eq!(of(0), None);
+    assert_eq!(of(1).expect("found").0, Severity::Note);
+    let (severity, message) = of(1_000).expect("found");
+    assert_eq!(severity, Severity::Degrades);
+    assert!(message.contains("journeys \"buy\" were between two steps"), "{message}");
 }
