@@ -115,7 +115,7 @@ fn x_scale(plot: &Plot, cells: &[&LabCell]) -> Scale {
 }
 
 /// All of a scenario's cells met the same ones.
-fn events(canvas: &mut Canvas, plot: &Plot, x: &Scale, cells: &[&LabCell]) {
+pub(super) fn events(canvas: &mut Canvas, plot: &Plot, x: &Scale, cells: &[&LabCell]) {
     for event in cells.first().map_or(&[][..], |cell| &cell.scenario.events) {
         let (from, to) = (x.at(event.from_ns as f64), x.at(event.to_ns as f64));
         canvas.rect("event", from, plot.top, (to - from).max(1.0), plot.height());

@@ -1,6 +1,6 @@
 //! Each request of an open load and of a closed one as a dot: when it came, and how long it took.
 
-use super::percentiles;
+use super::{over_time, percentiles};
 use crate::facts::Title;
 use crate::format;
 use crate::svg::Picture;
@@ -51,10 +51,7 @@ pub(super) fn of(scenario: &str, tools: &[(&LabCell, Vec<LabRequest>)]) -> Scatt
             let end_ns = end_ns.max(cell.scenario.duration_ns);
             let x = Scale::linear((0.0, end_ns as f64), (plot.left, plot.right));
             let y = Scale::durations(lowest, highest, (plot.bottom, plot.top));
-            for event in &cell.scenario.events {
-                let (from, to) = (x.at(event.from_ns as f64), x.at(event.to_ns as f64));
-                canvas.rect("event", from, plot.top, (to - from).max(1.0), plot.height());
-            }
+            over_time::events(canvas, &plot, &x, &[cell]);
             value_axis(canvas, &plot, &y, "how long it took", duration_tick);
             time_axis(canvas, &plot, &x, "when the request came");
             let dots =
