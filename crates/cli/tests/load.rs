@@ -184,6 +184,29 @@ fn every_thread_sends_every_request() {
     }
 }
 
+/// A target that is listed four times beside another has four fifths of what each thread sends, in any 250 requests in a row: within 4σ.
+#[test]
+fn a_target_listed_four_times_has_four_fifths_of_every_connection() {
+    let (server, place) = (healthy(), Place::new());
+    let (often, seldom) = (format!("GET {}often\n", server.url()), format!("GET {}seldom\n", server.url()));
+    let targets = place.file("five.txt", often.repeat(4) + &seldom);
+    let targets = targets.to_str().expect("UTF-8");
+    let load = ["-R", "500", "-n", "2000", "-t", "2", "-c", "2", "--no-preflight"];
+    place.measure(&[&["--targets", targets], &load[..]].concat()).assert_all("ok");
+    let seen = server.seen();
+    let connections: std::collections::BTreeSet<usize> = seen.iter().map(|s| s.connection).collect();
+    assert_eq!(connections.len(), 2);
+    for connection in connections {
+        let of_it: Vec<&Seen> = seen.iter().filter(|s| s.connection == connection).collect();
+        assert!((990..=1010).contains(&of_it.len()), "{} of 2,000", of_it.len());
+        for row in of_it.chunks_exact(250) {
+            let often = row.iter().filter(|s| s.target == "/often").count();
+            // 4 · √(250 · 0.8 · 0.2) is 25.3.
+            assert!((175..=225).contains(&often), "{often} of 250");
+        }
+    }
+}
+
 #[test]
 fn timeouts_censor_the_quantiles() {
     let script = |seen: &Seen| match seen.target.as_str() {

@@ -171,6 +171,12 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
 
     #[inline]
     pub(super) fn unlink<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        // The flights of a connection that takes one at a time.
+        if list.len == 1 {
+            debug_assert!(list.head == slot);
+            *list = List::EMPTY;
+            return;
+        }
         let entries = self.entries.as_mut_slice();
         let Links { prev, next } = entries[slot as usize].links[L];
         match prev {

@@ -20,11 +20,14 @@ impl<L: Load> Dispatch<L> {
     /// What has fallen due until then is counted, and waits.
     #[inline(always)] // into what follows an answer
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
-        let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
+        let Dispatch { load: Some(load), lanes, policy, binds, .. } = self else { return };
         let mut is_any_late = false;
         load.advance(until, |arrival| {
             let lane = &mut lanes[policy.origins.of(arrival.operation)];
-            is_any_late |= lane.falls_due(&arrival, policy.own.or(policy.held), now);
+            is_any_late |= match *binds {
+                false => lane.oversleep.falls_due(&arrival, now),
+                true => lane.falls_due(&arrival, policy.own.or(policy.held), now),
+            };
             rec.due(&arrival);
         });
         if is_any_late {
@@ -34,7 +37,8 @@ impl<L: Load> Dispatch<L> {
 }
 
 impl Lane {
-    #[inline(always)] // for each arrival
+    /// The same as [`Oversleep::falls_due`](super::overslept::Oversleep::falls_due), in the line that the arrival waits in.
+    #[inline(never)] // off the way of arrivals that take any connection
     fn falls_due(&mut self, arrival: &Arrival, bound: Option<OwnJourneys>, now: Instant) -> bool {
         match (&mut self.own, bound) {
             (Some(line), Some(own)) if own.has(arrival) => match arrival.starts_journey() {
