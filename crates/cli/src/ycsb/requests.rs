@@ -1,7 +1,9 @@
 //! A workload's operations, as its store is asked for them.
 
+use super::cql;
 use super::workload::{Distribution, Workload};
 use crate::errors::refuse;
+use crate::request::cql::{CqlParts, keyspace};
 use crate::request::lets::run_id;
 use crate::request::series::{Series, Then};
 use crate::request::share::Share;
@@ -57,13 +59,19 @@ pub(crate) fn of(
         if part == 0.0 {
             continue;
         }
+        let mut parts = Parts::default();
         let (text, series) = match speaks {
             Speaks::Redis => of_redis(workload, kind),
+            Speaks::Cql => {
+                let (text, series, consistency) = cql::asked(workload, kind);
+                parts.cql = CqlParts::of_lines(consistency);
+                (text, series)
+            }
             _ => of_postgres(workload, kind),
         };
         let request = Request::new(None, url)?;
-        let (body, is_sql) = (Some(text.into_bytes().into()), speaks == Speaks::Postgres);
-        let parts = Parts { body, is_sql, is_command: !is_sql, series: Some(series), ..request.parts };
+        (parts.body, parts.series) = (Some(text.into_bytes().into()), Some(series));
+        (parts.is_sql, parts.is_command) = (speaks == Speaks::Postgres, speaks == Speaks::Redis);
         requests.push(Request {
             parts,
             name: Some(kind.name().to_string()),
@@ -79,7 +87,17 @@ pub(crate) fn of(
 pub(crate) fn store(url: &str) -> Result<Speaks> {
     match Url::parse(url)?.origin.speaks {
         speaks @ (Speaks::Redis | Speaks::Postgres) => Ok(speaks),
-        _ => refuse!(["url"], "a workload asks Redis or PostgreSQL: write redis:// or postgres://"),
+        Speaks::Cql => match keyspace(url)? {
+            Some(_) => Ok(Speaks::Cql),
+            None => refuse!(
+                ["url"],
+                "nothing is said of where the records are: name the keyspace, such as cql://HOST/ycsb"
+            ),
+        },
+        _ => refuse!(
+            ["url"],
+            "a workload asks Redis, PostgreSQL or Cassandra: write redis://, postgres:// or cql://"
+        ),
     }
 }
 
@@ -148,7 +166,7 @@ fn law(workload: &Workload, operations: Option<u64>) -> Result<String> {
 }
 
 /// A function of templates over the record whose number is `value`.
-fn template(workload: &Workload, function: &str, value: &str) -> String {
+pub(super) fn template(workload: &Workload, function: &str, value: &str) -> String {
     let order = if workload.names.is_ordered { "ordered" } else { "hashed" };
     format!("{{{{{function}({value}, {order}, {})}}}}", workload.names.digits)
 }
@@ -282,5 +300,7 @@ mod tests {
         assert!(e[0].1.starts_with("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ({{ycsb_key("));
         assert!(e[1].1.ends_with("ORDER BY YCSB_KEY LIMIT {{scan_length}}"));
         assert!(store("http://h").is_err());
+        let error = format!("{:#}", store("cql://h").unwrap_err());
+        assert!(error.contains("cql://HOST/ycsb") && store("cqls://h/ks").is_ok(), "{error}");
     }
 }
