@@ -1,13 +1,12 @@
 //! Questions to a store beside any load.
 
-use super::ranges;
 use crate::args::target::TargetArgs;
 use crate::request::cql::{CqlParts, keyspace};
 use crate::request::fields::RequestArgs;
 use crate::request::url::Speaks;
 use crate::request::{Parts, Request};
 use crate::run::{self, Prepared, prepare_under};
-use crate::ycsb::requests::{INDEX, store};
+use crate::ycsb::requests::store;
 use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, anyhow};
 use std::time::Duration;
@@ -106,14 +105,5 @@ impl Asking {
     pub(super) fn number(&self, text: &str) -> Result<u64> {
         let said = self.ask(text)?;
         said.trim().parse().map_err(|_| anyhow!("the store answers {said:?}, where a number is expected"))
-    }
-
-    /// How many records of `workload` it has.
-    pub(super) fn count(&self, workload: &Workload) -> Result<u64> {
-        match self.speaks {
-            Speaks::Redis => self.number(&format!("ZCARD {INDEX}")),
-            Speaks::Cql => ranges::count(self, workload),
-            _ => self.number(&format!("SELECT count(*) FROM {}", workload.table)),
-        }
     }
 }

@@ -191,7 +191,7 @@ fn verified<'a>(
     workload: &'a Workload,
     records: u64,
 ) -> Result<(u64, Sample<'a>)> {
-    let counted = asking.count(workload)?;
+    let counted = counted::count(asking, workload)?;
     let prepared = asking.prepared(vec![sample::request(asking, workload)?], 1, 1)?;
     let prepared = Prepared { job: prepared.job.hearing_all(), ..prepared };
     let mut sample = Sample::new(asking, workload, records, args.seed);

@@ -1,6 +1,6 @@
 //! A workload's operations in CQL, as by YCSB's binding for Cassandra (`cassandra-cql`): a row for each record.
 
-use super::requests::{Kind, template};
+use super::kind::Kind;
 use super::workload::Workload;
 use crate::request::series::{Series, Then};
 use unblink_wire::cql::Consistency;
@@ -10,7 +10,7 @@ pub(crate) const KEY: &str = "y_id";
 
 /// What is executed, and how many replicas must have answered: to its first statement, and to its second.
 pub(super) fn asked(workload: &Workload, kind: Kind) -> (String, Series, [Consistency; 2]) {
-    let (table, key) = (&workload.table, template(workload, "ycsb_key", "key"));
+    let (table, key) = (&workload.table, workload.template("ycsb_key", "key"));
     let (reads, writes) = (workload.reads, workload.writes);
     let bytes = format!("{{{{bytes({})}}}}", workload.field_length);
     let read = || format!("SELECT * FROM {table} WHERE {KEY} = {key} LIMIT 1");
@@ -29,7 +29,7 @@ pub(super) fn asked(workload: &Workload, kind: Kind) -> (String, Series, [Consis
         Kind::Update => (update(), series(false, Then::Nothing), [writes; 2]),
         Kind::Insert => {
             let values = format!(", {bytes}").repeat(workload.fields as usize);
-            let key = template(workload, "ycsb_key", "new_key");
+            let key = workload.template("ycsb_key", "new_key");
             let text = format!("INSERT INTO {table} ({}) VALUES ({key}{values})", columns(workload));
             (text, series(false, Then::Nothing), [writes; 2])
         }

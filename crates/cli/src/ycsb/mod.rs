@@ -3,6 +3,7 @@
 //! Cassandra binding.
 
 pub(crate) mod cql;
+mod kind;
 mod properties;
 pub(crate) mod requests;
 pub(crate) mod workload;

@@ -1,6 +1,7 @@
 //! A workload's operations, as its store is asked for them.
 
 use super::cql;
+use super::kind::{KINDS, Kind};
 use super::workload::{Distribution, Workload};
 use crate::errors::refuse;
 use crate::request::cql::{CqlParts, keyspace};
@@ -19,32 +20,6 @@ const RECORDS: u64 = 1_000;
 
 /// The sorted set of all keys by which YCSB's binding for Redis scans.
 pub(crate) const INDEX: &str = "_indices";
-
-/// The kinds of operation, as YCSB's own output calls them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Read,
-    Update,
-    Insert,
-    Scan,
-    ReadModifyWrite,
-}
-
-/// In the order of their proportions.
-pub(crate) const KINDS: [Kind; 5] =
-    [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite];
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "READ",
-            Kind::Update => "UPDATE",
-            Kind::Insert => "INSERT",
-            Kind::Scan => "SCAN",
-            Kind::ReadModifyWrite => "READ-MODIFY-WRITE",
-        }
-    }
-}
 
 /// What `workload` asks of `url`, and the values that this draws. `operations` are those that a run is to have.
 pub(crate) fn of(
@@ -165,16 +140,10 @@ fn law(workload: &Workload, operations: Option<u64>) -> Result<String> {
     })
 }
 
-/// A function of templates over the record whose number is `value`.
-pub(super) fn template(workload: &Workload, function: &str, value: &str) -> String {
-    let order = if workload.names.is_ordered { "ordered" } else { "hashed" };
-    format!("{{{{{function}({value}, {order}, {})}}}}", workload.names.digits)
-}
-
 /// YCSB's binding for Redis: a record is a hash, and a sorted set has the keys of all by their hash code.
 fn of_redis(workload: &Workload, kind: Kind) -> (String, Series) {
-    let key = |value| template(workload, "ycsb_key", value);
-    let score = |value| template(workload, "ycsb_score", value);
+    let key = |value| workload.template("ycsb_key", value);
+    let score = |value| workload.template("ycsb_score", value);
     let bytes = format!("{{{{bytes({})}}}}", workload.field_length);
     let all_fields = || (0..workload.fields).map(|n| format!(" field{n} {bytes}")).collect::<String>();
     let read = || format!("HGETALL {}", key("key"));
@@ -201,7 +170,7 @@ fn of_redis(workload: &Workload, kind: Kind) -> (String, Series) {
 
 /// YCSB's JDBC binding: a row for each record, with its key and a column for each field.
 fn of_postgres(workload: &Workload, kind: Kind) -> (String, Series) {
-    let (table, key) = (&workload.table, template(workload, "ycsb_key", "key"));
+    let (table, key) = (&workload.table, workload.template("ycsb_key", "key"));
     let bytes = format!("{{{{bytes({})}}}}", workload.field_length);
     let read = || format!("SELECT * FROM {table} WHERE YCSB_KEY = {key}");
     let update = || {
@@ -219,7 +188,7 @@ fn of_postgres(workload: &Workload, kind: Kind) -> (String, Series) {
         Kind::Update => (update(), series(true, Then::Nothing)),
         Kind::Insert => {
             let values = format!(", {bytes}").repeat(workload.fields as usize);
-            let key = template(workload, "ycsb_key", "new_key");
+            let key = workload.template("ycsb_key", "new_key");
             let text = format!("INSERT INTO {table} ({}) VALUES ({key}{values})", columns(workload));
             (text, series(false, Then::Nothing))
         }

@@ -239,6 +239,12 @@ impl Workload {
         Ok(workload)
     }
 
+    /// A function of templates over the record whose number is `value`.
+    pub(super) fn template(&self, function: &str, value: &str) -> String {
+        let order = if self.names.is_ordered { "ordered" } else { "hashed" };
+        format!("{{{{{function}({value}, {order}, {})}}}}", self.names.digits)
+    }
+
     /// A run adds records.
     pub(crate) fn inserts(&self) -> bool {
         self.proportions.insert > 0.0
@@ -246,7 +252,7 @@ impl Workload {
 }
 
 impl Proportions {
-    /// In the order of [`super::requests::KINDS`].
+    /// In the order of [`super::kind::KINDS`].
     pub(crate) fn all(self) -> [f64; 5] {
         [self.read, self.update, self.insert, self.scan, self.read_modify_write]
     }

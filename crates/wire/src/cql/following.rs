@@ -1,10 +1,7 @@
 //! Requests of two statements, of which the second is executed once the first is done, and statements of which one is chosen by
 //! what is drawn.
 
-use super::codes;
-use super::prepared::Prepared;
-use super::statement::{Options, Statement, Unfit};
-use super::streams::Stream;
+use super::statement::{Options, Statement};
 use crate::blank::{Filler, number_in};
 
 impl Statement {
@@ -56,56 +53,9 @@ impl Statement {
 #[derive(Debug, Default)]
 pub(super) struct Following {
     /// Which statement it is; nothing where none follows.
-    statement: Option<u32>,
-    must_find: bool,
-    rest: Vec<u8>,
-}
-
-impl Stream {
-    /// Writes all of a request, whose statements are `prepared`. Gives the number of its first one.
-    #[inline]
-    pub(super) fn write(
-        &mut self,
-        request: &Statement,
-        prepared: &[Prepared],
-        filler: &mut impl Filler,
-        text: &mut Vec<u8>,
-    ) -> Result<(), Unfit> {
-        // Whoever only wants to know what would be sent asks before anything is prepared.
-        let nothing = Prepared::default();
-        let of = |one: &Statement| prepared.get(one.number as usize).unwrap_or(&nothing);
-        let first = request.chosen(filler, text);
-        (self.statement, self.must_find) = (first.number, request.must_find);
-        first.write(of(first), filler, text, &mut self.rest)?;
-        if let Some(next) = &request.next {
-            let one = next.chosen(filler, text);
-            self.following.statement = Some(one.number);
-            self.following.must_find = next.must_find;
-            self.following.rest.clear();
-            one.write(of(one), filler, text, &mut self.following.rest)?;
-        }
-        Ok(())
-    }
-
-    /// Forgets the request before.
-    pub(super) fn forget(&mut self) {
-        (self.is_further, self.must_find, self.following.statement) = (false, false, None);
-        self.rest.clear();
-    }
-
-    /// What an answer with this code comes to.
-    pub(super) fn found(&self, code: u16) -> u16 {
-        if self.must_find && code == codes::NO_ROWS { codes::NOT_FOUND } else { code }
-    }
-
-    /// The statement is done with this code. If another one follows, it takes its place, and its number is given.
-    pub(super) fn follow(&mut self, code: u16) -> Option<usize> {
-        let next = self.following.statement.take().filter(|_| code < codes::SUCCESSES)?;
-        std::mem::swap(&mut self.rest, &mut self.following.rest);
-        (self.statement, self.must_find) = (next, self.following.must_find);
-        (self.is_second, self.is_further) = (false, true);
-        Some(next as usize)
-    }
+    pub(super) statement: Option<u32>,
+    pub(super) must_find: bool,
+    pub(super) rest: Vec<u8>,
 }
 
 #[cfg(test)]

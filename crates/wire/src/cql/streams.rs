@@ -1,6 +1,10 @@
 //! What is under way on a connection, by the numbers of its streams.
 
+use super::codes;
 use super::following::Following;
+use super::prepared::Prepared;
+use super::statement::{Statement, Unfit};
+use crate::blank::Filler;
 use crate::protocol::Tag;
 
 /// What a stream waits for.
@@ -34,6 +38,53 @@ pub(super) struct Stream {
     /// What follows the statement's number in its frame, in case that is sent again. Its memory is used again.
     pub(super) rest: Vec<u8>,
     pub(super) following: Following,
+}
+
+impl Stream {
+    /// Writes all of a request, whose statements are `prepared`. Gives the number of its first one.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        request: &Statement,
+        prepared: &[Prepared],
+        filler: &mut impl Filler,
+        text: &mut Vec<u8>,
+    ) -> Result<(), Unfit> {
+        // Whoever only wants to know what would be sent asks before anything is prepared.
+        let nothing = Prepared::default();
+        let of = |one: &Statement| prepared.get(one.number as usize).unwrap_or(&nothing);
+        let first = request.chosen(filler, text);
+        (self.statement, self.must_find) = (first.number, request.must_find);
+        first.write(of(first), filler, text, &mut self.rest)?;
+        if let Some(next) = &request.next {
+            let one = next.chosen(filler, text);
+            self.following.statement = Some(one.number);
+            self.following.must_find = next.must_find;
+            self.following.rest.clear();
+            one.write(of(one), filler, text, &mut self.following.rest)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the request before.
+    pub(super) fn forget(&mut self) {
+        (self.is_further, self.must_find, self.following.statement) = (false, false, None);
+        self.rest.clear();
+    }
+
+    /// What an answer with this code comes to.
+    pub(super) fn found(&self, code: u16) -> u16 {
+        if self.must_find && code == codes::NO_ROWS { codes::NOT_FOUND } else { code }
+    }
+
+    /// The statement is done with this code. If another one follows, it takes its place, and its number is given.
+    pub(super) fn follow(&mut self, code: u16) -> Option<usize> {
+        let next = self.following.statement.take().filter(|_| code < codes::SUCCESSES)?;
+        std::mem::swap(&mut self.rest, &mut self.following.rest);
+        (self.statement, self.must_find) = (next, self.following.must_find);
+        (self.is_second, self.is_further) = (false, true);
+        Some(next as usize)
+    }
 }
 
 /// Those of a connection. There are as many as were under way at once.
