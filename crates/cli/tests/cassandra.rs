@@ -1,6 +1,7 @@
 //! Statements in a real Cassandra, which `make test-cassandra` starts: `UNBLINK_CASSANDRA` says where it listens. Without one, nothing is
 //! looked at here.
 
+mod cassandra_ycsb;
 mod support;
 
 use support::{Place, Run, Said};

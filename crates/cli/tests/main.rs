@@ -106,3 +106,4 @@ mod websockets_py;
 mod ws_journeys;
 mod wss;
 mod ycsb;
+mod ycsb_cql;

@@ -97,6 +97,18 @@ impl Blank {
     }
 }
 
+/// The number that `filler` writes into `place`, as far as its digits say one. `scratch` is as long as before.
+#[inline]
+pub(crate) fn number_in(place: u32, filler: &mut impl Filler, scratch: &mut Vec<u8>) -> usize {
+    let from = scratch.len();
+    filler.fill(place, scratch);
+    let number = scratch[from..].iter().fold(0, |n: usize, digit| {
+        n.saturating_mul(10).saturating_add(usize::from(digit.wrapping_sub(b'0') % 10))
+    });
+    scratch.truncate(from);
+    number
+}
+
 /// The place that `text` begins with, and the length of its name.
 fn place_at(text: &[u8]) -> Option<(u32, usize)> {
     let inside = text.strip_prefix(b"{{")?;
@@ -118,6 +130,24 @@ mod tests {
         let mut out = Vec::new();
         Blank::new(text.as_bytes()).write(|place, out| out.extend(format!("<{place}>").bytes()), &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    struct Text(&'static str);
+
+    impl Filler for Text {
+        fn fill(&mut self, _: u32, out: &mut Vec<u8>) {
+            out.extend_from_slice(self.0.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_number_is_read_out_of_a_place() {
+        let mut scratch = b"x".to_vec();
+        for (text, number) in [("0", 0), ("7", 7), ("12", 12), ("", 0), ("99999999999999999999", usize::MAX)]
+        {
+            assert_eq!(number_in(0, &mut Text(text), &mut scratch), number, "{text}");
+            assert_eq!(scratch, b"x");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod codes;
 mod connection;
 mod fault;
 mod fields;
+mod following;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;

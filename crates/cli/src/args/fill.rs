@@ -11,6 +11,7 @@ EXAMPLES
   unblink fill redis://127.0.0.1:6379/0 --workload ycsb-a --set recordcount=1M
   unblink fill postgres://bench@127.0.0.1/shop --workload ycsb-a --create --set recordcount=1M
   unblink fill postgres://bench@127.0.0.1/shop -P workloada --create
+  unblink fill cql://127.0.0.1/ycsb --workload ycsb-a --create --set recordcount=1M
   unblink fill redis://127.0.0.1:6379/0 --workload ycsb-a --set recordcount=1M --resume
 
 EXIT STATUS
@@ -29,7 +30,7 @@ pub(crate) struct FillArgs {
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Create the workload's table first, if it is not there; Redis needs none
+    /// Create the workload's table first, and the keyspace of Cassandra, if they are not there; Redis needs none
     #[arg(long, help_heading = "Filling")]
     pub create: bool,
 
@@ -50,7 +51,7 @@ pub(crate) struct FillArgs {
           allow_hyphen_values = true, value_parser = value::fill_connections)]
     pub connections: u32,
 
-    /// Requests under way at once on a connection [default: 32, or 4 of 100 rows for PostgreSQL]
+    /// Requests under way at once on a connection [default: 32 of a record, or 4 of 100 rows for PostgreSQL]
     #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::fill_depth)]
     pub depth: Option<u32>,

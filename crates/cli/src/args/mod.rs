@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Send each request of a plan once and show all of it
     Try(Box<tried::TryArgs>),
-    /// Fill Redis or PostgreSQL with the records of a workload of YCSB
+    /// Fill Redis, PostgreSQL or Cassandra with a workload's records
     Fill(Box<fill::FillArgs>),
     /// See what a closed-loop tool hides of a stalling server
     Demo(DemoArgs),

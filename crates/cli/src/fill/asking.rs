@@ -1,23 +1,30 @@
 //! Questions to a store beside any load.
 
 use crate::args::target::TargetArgs;
+use crate::request::cql::{CqlParts, keyspace};
 use crate::request::fields::RequestArgs;
 use crate::request::url::Speaks;
 use crate::request::{Parts, Request};
 use crate::run::{self, Prepared, prepare_under};
-use crate::ycsb::requests::{INDEX, store};
+use crate::ycsb::requests::store;
 use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, anyhow};
 use std::time::Duration;
+use unblink_wire::cql::Consistency;
 
 /// So long a question is waited for: a large table takes its time to be counted.
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A place in a text, whose value is written by whoever feeds it.
+pub(super) const PLACE: &str = "{{bytes(0)}}";
 
 /// A store, and the way to it.
 pub(super) struct Asking {
     pub(super) url: String,
     pub(super) speaks: Speaks,
     pub(super) target: TargetArgs,
+    /// Of Cassandra, where the command line says it.
+    consistency: Option<Consistency>,
 }
 
 impl Asking {
@@ -25,26 +32,62 @@ impl Asking {
     pub(super) fn new(url: &str, change: impl FnOnce(&mut TargetArgs)) -> Result<Asking> {
         let mut target = run::by_default(url)?.target;
         change(&mut target);
+        let consistency = target.request.cql.consistency;
         // Nothing of what the load asks is asked here.
         target.request = RequestArgs::default();
         (target.order, target.no_preflight) = (None, true);
-        Ok(Asking { url: url.to_string(), speaks: store(url)?, target })
+        Ok(Asking { url: url.to_string(), speaks: store(url)?, target, consistency })
+    }
+
+    /// The same cluster, of which no keyspace is chosen.
+    pub(super) fn beside_keyspaces(&self) -> Asking {
+        let host = self.url.find("://").map_or(0, |at| at + 3);
+        let end = self.url[host..].find('/').map_or(self.url.len(), |at| host + at);
+        let Asking { speaks, consistency, .. } = *self;
+        Asking { url: self.url[..end].to_string(), speaks, target: self.target.clone(), consistency }
+    }
+
+    /// The keyspace that its URL names.
+    pub(super) fn keyspace(&self) -> Result<String> {
+        keyspace(&self.url)?.context("the URL names no keyspace")
     }
 
     /// A command or statement for it.
     pub(super) fn request(&self, text: &str) -> Result<Request> {
         let request = Request::new(None, &self.url)?;
-        let is_sql = self.speaks == Speaks::Postgres;
         let body = Some(text.as_bytes().into());
-        let parts = Parts { body, is_sql, is_command: !is_sql, ..request.parts };
+        let (is_sql, is_command) = (self.speaks == Speaks::Postgres, self.speaks == Speaks::Redis);
+        let mut parts = Parts { body, is_sql, is_command, ..request.parts };
+        parts.cql.is_statement = self.speaks == Speaks::Cql;
         Ok(Request { parts, ..request })
+    }
+
+    /// The same, which reads records as `workload` does.
+    pub(super) fn reading(&self, text: &str, workload: &Workload) -> Result<Request> {
+        self.as_by(text, workload.reads)
+    }
+
+    /// The same, which writes some.
+    pub(super) fn writing(&self, text: &str, workload: &Workload) -> Result<Request> {
+        self.as_by(text, workload.writes)
+    }
+
+    fn as_by(&self, text: &str, consistency: Consistency) -> Result<Request> {
+        let mut request = self.request(text)?;
+        if self.speaks == Speaks::Cql {
+            request.parts.cql = CqlParts::of_lines([self.consistency.unwrap_or(consistency); 2]);
+        }
+        Ok(request)
     }
 
     /// All of these, ready to be sent over so many connections, so many at once on each.
     pub(super) fn prepared(&self, requests: Vec<Request>, connections: u32, depth: u32) -> Result<Prepared> {
         let mut run = run::by_default(&self.url)?;
         run.target = self.target.clone();
-        run.target.web_socket.depth = Some(depth);
+        match self.speaks {
+            Speaks::Cql => run.target.streams = Some(depth),
+            _ => run.target.web_socket.depth = Some(depth),
+        }
         run.requests = requests;
         run.load.connections = crate::value::Connections::Fixed(connections);
         prepare_under(&run, None)
@@ -62,13 +105,5 @@ impl Asking {
     pub(super) fn number(&self, text: &str) -> Result<u64> {
         let said = self.ask(text)?;
         said.trim().parse().map_err(|_| anyhow!("the store answers {said:?}, where a number is expected"))
-    }
-
-    /// How many records of `workload` it has.
-    pub(super) fn count(&self, workload: &Workload) -> Result<u64> {
-        match self.speaks {
-            Speaks::Redis => self.number(&format!("ZCARD {INDEX}")),
-            _ => self.number(&format!("SELECT count(*) FROM {}", workload.table)),
-        }
     }
 }

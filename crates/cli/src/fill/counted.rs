@@ -1,8 +1,11 @@
 //! Before a workload is run: are its records there?
 
 use super::asking::Asking;
+use super::ranges;
 use crate::args::{Cli, Command};
+use crate::request::url::Speaks;
 use crate::ycsb;
+use crate::ycsb::requests::INDEX;
 use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, bail};
 
@@ -30,7 +33,7 @@ pub(crate) fn counted(mut cli: Cli) -> Result<Cli> {
         return Ok(cli);
     }
     let asking = Asking::new(url, |own| *own = target.clone())?;
-    let counted = asking.count(&workload);
+    let counted = count(&asking, &workload);
     let counted =
         counted.context("the records of the workload can't be counted (unblink fill writes them)")?;
     check(&workload, counted)?;
@@ -39,6 +42,15 @@ pub(crate) fn counted(mut cli: Cli) -> Result<Cli> {
         *requests = ycsb::asked(lines, urls, &target.request, load)?;
     }
     Ok(cli)
+}
+
+/// How many records of `workload` the store has.
+pub(super) fn count(asking: &Asking, workload: &Workload) -> Result<u64> {
+    match asking.speaks {
+        Speaks::Redis => asking.number(&format!("ZCARD {INDEX}")),
+        Speaks::Cql => ranges::count(asking, workload),
+        _ => asking.number(&format!("SELECT count(*) FROM {}", workload.table)),
+    }
 }
 
 fn check(workload: &Workload, counted: u64) -> Result<()> {

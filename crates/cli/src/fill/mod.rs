@@ -1,8 +1,10 @@
 //! `unblink fill`: writes the records that a workload asks for.
 
 mod asking;
+mod cassandra;
 mod counted;
 mod progress;
+mod ranges;
 mod records;
 mod sample;
 
@@ -24,8 +26,8 @@ use unblink_core::time::Nanos;
 use unblink_engine::feeding::FeedError;
 use unblink_report::format;
 
-/// Requests under way on a connection.
-const DEPTH_REDIS: u32 = 32;
+/// Requests under way on a connection, to Redis or Cassandra.
+const DEPTH: u32 = 32;
 /// Of 100 rows each.
 const DEPTH_POSTGRES: u32 = 4;
 
@@ -84,8 +86,8 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
     progress.write(&args.progress)?;
     let stop = signals::flag()?;
     let depth = args.depth.unwrap_or(match asking.speaks {
-        Speaks::Redis => DEPTH_REDIS,
-        _ => DEPTH_POSTGRES,
+        Speaks::Postgres => DEPTH_POSTGRES,
+        _ => DEPTH,
     });
     let prepared = asking.prepared(records::requests(&asking, &workload)?, args.connections, depth)?;
     let began_with = progress.written;
@@ -153,6 +155,10 @@ fn make_room(asking: &Asking, workload: &Workload, creates: bool) -> Result<()> 
     let table = &workload.table;
     let (found, what) = match asking.speaks {
         Speaks::Redis => (asking.number("DBSIZE")?, "the database has keys".to_string()),
+        Speaks::Cql => {
+            let has_rows = cassandra::make_room(asking, workload, creates)?;
+            (u64::from(has_rows), format!("the table {table} has rows"))
+        }
         _ => {
             let is_there = asking.ask(&format!("SELECT to_regclass('{table}') IS NOT NULL"))?.trim() == "t";
             match (is_there, creates) {
@@ -185,7 +191,7 @@ fn verified<'a>(
     workload: &'a Workload,
     records: u64,
 ) -> Result<(u64, Sample<'a>)> {
-    let counted = asking.count(workload)?;
+    let counted = counted::count(asking, workload)?;
     let prepared = asking.prepared(vec![sample::request(asking, workload)?], 1, 1)?;
     let prepared = Prepared { job: prepared.job.hearing_all(), ..prepared };
     let mut sample = Sample::new(asking, workload, records, args.seed);

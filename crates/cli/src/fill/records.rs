@@ -1,11 +1,12 @@
 //! The records of a workload, in the order in which they are written.
 
-use super::asking::Asking;
+use super::asking::{Asking, PLACE};
 use super::progress::Progress;
 use crate::output;
 use crate::request::Request;
 use crate::request::series::{Series, Then};
 use crate::request::url::Speaks;
+use crate::ycsb::cql;
 use crate::ycsb::requests::{INDEX, columns};
 use crate::ycsb::workload::Workload;
 use anyhow::Result;
@@ -24,15 +25,12 @@ const ROWS: u64 = 100;
 /// A statement of PostgreSQL has no more values.
 const VALUES_MAX: u64 = 32_767;
 
-/// A place in a text; what stands in it is written by [`Writing`].
-const PLACE: &str = "{{bytes(0)}}";
-
 /// How often progress is shown and kept.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 /// The same where nobody looks.
 const TELL_EVERY: Nanos = Nanos::from_secs(10);
 
-/// What a fill asks for: of Redis a record, of PostgreSQL many rows, or one.
+/// What a fill asks for: of Redis and Cassandra a record, of PostgreSQL many rows, or one.
 pub(super) fn requests(asking: &Asking, workload: &Workload) -> Result<Vec<Request>> {
     let fields = workload.fields as usize;
     if asking.speaks == Speaks::Redis {
@@ -42,6 +40,11 @@ pub(super) fn requests(asking: &Asking, workload: &Workload) -> Result<Vec<Reque
         return Ok(vec![request]);
     }
     let row = format!("({PLACE}{})", format!(", {PLACE}").repeat(fields));
+    if asking.speaks == Speaks::Cql {
+        // What is there already is written over by the same.
+        let (table, columns) = (&workload.table, cql::columns(workload));
+        return Ok(vec![asking.writing(&format!("INSERT INTO {table} ({columns}) VALUES {row}"), workload)?]);
+    }
     let of = |rows: u64| {
         let rows = vec![row.as_str(); rows as usize].join(", ");
         let (table, columns) = (&workload.table, columns(workload));
@@ -103,7 +106,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What stands in a place of a row of PostgreSQL, or of a hash.
+    /// What stands in a place of a row, or of a hash.
     fn field(&self, number: u64, column: u32, out: &mut Vec<u8>) {
         match column.checked_sub(1) {
             None => self.workload.names.write(number, out),
@@ -144,7 +147,7 @@ impl Feed for Writing<'_> {
         }
         let (number, left) = (self.next, self.end - self.next);
         let (operation, records) = match (self.speaks, rows(self.workload)) {
-            (Speaks::Redis, _) => (0, 1),
+            (Speaks::Redis | Speaks::Cql, _) => (0, 1),
             (_, rows) if left >= rows => (0, rows),
             _ => (1, 1),
         };

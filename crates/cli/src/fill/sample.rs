@@ -1,9 +1,10 @@
 //! Some of the records, read again and held against what was written.
 
-use super::asking::Asking;
+use super::asking::{Asking, PLACE};
 use crate::request::Request;
 use crate::request::series::{Series, Then};
 use crate::request::url::Speaks;
+use crate::ycsb::cql;
 use crate::ycsb::requests::columns;
 use crate::ycsb::workload::Workload;
 use anyhow::Result;
@@ -19,12 +20,13 @@ const SAMPLES: u64 = 1_000;
 /// What asks for one.
 pub(super) fn request(asking: &Asking, workload: &Workload) -> Result<Request> {
     let text = match asking.speaks {
-        Speaks::Redis => "HGETALL {{bytes(0)}}".to_string(),
-        _ => {
-            format!("SELECT {} FROM {} WHERE YCSB_KEY = {{{{bytes(0)}}}}", columns(workload), workload.table)
+        Speaks::Redis => format!("HGETALL {PLACE}"),
+        Speaks::Cql => {
+            format!("SELECT {} FROM {} WHERE {} = {PLACE}", cql::columns(workload), workload.table, cql::KEY)
         }
+        _ => format!("SELECT {} FROM {} WHERE YCSB_KEY = {PLACE}", columns(workload), workload.table),
     };
-    let mut request = asking.request(&text)?;
+    let mut request = asking.reading(&text, workload)?;
     request.parts.series = Some(Series { must_find: true, then: Then::Nothing, columns: 0 });
     Ok(request)
 }

@@ -4,6 +4,7 @@ use super::Request;
 use super::account::CqlAccount;
 use super::cql_fields::CqlArgs;
 use super::redis::{called, text_of};
+use super::series::{Series, column_in};
 use super::template::{BodyForm, Filled};
 use super::url::Url;
 use super::version::Rendered;
@@ -11,7 +12,7 @@ use crate::aside::Aside;
 use crate::errors::{refuse, refused};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
-use unblink_wire::cql::{Consistency, Options, Statement, User, shown};
+use unblink_wire::cql::{BadCql, Consistency, Options, Statement, User, shown};
 use unblink_workload::answer::Condition;
 
 /// What stands in the place of a method in a document.
@@ -25,15 +26,23 @@ pub(crate) struct CqlParts {
     consistency: Option<Consistency>,
     serial_consistency: Option<Consistency>,
     page_size: Option<u32>,
+    /// The same for the lines of a request of several, where `--consistency` says nothing.
+    of_lines: Option<[Consistency; 2]>,
 }
 
 impl CqlParts {
+    /// Of a request whose text is a statement, or two in lines, with how many replicas must have answered to each.
+    pub(crate) fn of_lines(consistency: [Consistency; 2]) -> CqlParts {
+        CqlParts { is_statement: true, of_lines: Some(consistency), ..CqlParts::default() }
+    }
+
     pub(super) fn of(args: &CqlArgs) -> CqlParts {
         CqlParts {
             is_statement: args.cql.is_some(),
             consistency: args.consistency,
             serial_consistency: args.serial_consistency,
             page_size: args.page_size,
+            of_lines: None,
         }
     }
 
@@ -60,9 +69,11 @@ impl CqlParts {
         Ok(())
     }
 
-    fn options(&self) -> Options {
+    /// How the statement in this line is executed.
+    fn options(&self, line: usize) -> Options {
+        let of_line = self.of_lines.map(|all| all[line]);
         Options {
-            consistency: self.consistency.unwrap_or(Consistency::LOCAL_ONE),
+            consistency: self.consistency.or(of_line).unwrap_or(Consistency::LOCAL_ONE),
             serial_consistency: self.serial_consistency,
             page_size: self.page_size,
         }
@@ -113,13 +124,42 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "nothing is said of what to do: give --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let statement = Statement::new(text, filled.composition.is_some(), parts.cql.options());
+    let is_filled = filled.composition.is_some();
+    let statement = match parts.series {
+        Some(series) => of_series(text, series, &parts.cql, is_filled),
+        None => Statement::new(text, is_filled, parts.cql.options(0)),
+    };
     let statement =
         statement.map_err(|error| refused(&["cql"], format!("the statement can't be sent: {error}")))?;
     if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
         refuse!(["expect"], "--expect '{one}': an answer of CQL has no headers");
     }
     Ok(Rendered::Cql(account(url)?, statement))
+}
+
+/// Statements in lines, each of which is executed once the one before is done.
+fn of_series(text: &str, series: Series, parts: &CqlParts, is_filled: bool) -> Result<Statement, BadCql> {
+    let one = |number: usize, line: &str| match column_in(line) {
+        None => Statement::new(line, is_filled, parts.options(number)),
+        Some((place, at)) => {
+            let of = |column: u32| {
+                let text = format!("{}{column}{}", &line[..at.start], &line[at.end..]);
+                Statement::new(&text, is_filled, parts.options(number))
+            };
+            Ok(Statement::one_of(place, (0..series.columns).map(of).collect::<Result<_, _>>()?))
+        }
+    };
+    let (first, second) = Series::lines(text);
+    let first = if series.must_find { one(0, first)?.finding() } else { one(0, first)? };
+    Ok(match second {
+        Some(second) => first.then(one(1, second)?),
+        None => first,
+    })
+}
+
+/// The keyspace that a URL names.
+pub(crate) fn keyspace(url: &str) -> Result<Option<String>> {
+    Ok(account(&Url::parse(url)?)?.keyspace)
 }
 
 /// What the URL says: `cql://USER:PASSWORD@HOST/KEYSPACE`. A password that it leaves out stands in the environment.
@@ -216,6 +256,12 @@ mod tests {
         let quorum = Consistency::read("quorum");
         let mut own = CqlParts { page_size: Some(7), ..CqlParts::default() };
         own.fill(&CqlParts { consistency: quorum, page_size: Some(9), ..CqlParts::default() });
-        assert_eq!((own.options().consistency, own.options().page_size), (quorum.unwrap(), Some(7)));
+        assert_eq!((own.options(0).consistency, own.options(0).page_size), (quorum.unwrap(), Some(7)));
+        let lines = [Consistency::LOCAL_ONE, Consistency::QUORUM];
+        let mut workload = CqlParts::of_lines(lines);
+        workload.fill(&CqlParts::default());
+        assert_eq!([0, 1].map(|line| workload.options(line).consistency), lines);
+        workload.fill(&CqlParts { consistency: Consistency::read("all"), ..CqlParts::default() });
+        assert_eq!(workload.options(1).consistency.to_string(), "all", "the command line wins");
     }
 }

@@ -3,7 +3,7 @@
 use super::Request;
 use super::account::Account;
 use super::redis::{called, text_of};
-use super::series::Series;
+use super::series::{Series, column_in};
 use super::template::{BodyForm, Filled};
 use super::url::{SslMode, Url};
 use super::version::Rendered;
@@ -11,7 +11,6 @@ use crate::aside::Aside;
 use crate::errors::{refuse, refused};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
-use std::ops::Range;
 use unblink_wire::postgres::{BadSql, Transaction, User, shown};
 use unblink_workload::answer::Condition;
 
@@ -98,13 +97,6 @@ fn of_series(text: &str, series: Series, is_filled: bool) -> Result<Transaction,
         Some(second) => one(first)?.then(one(second)?),
         None => one(first)?,
     })
-}
-
-/// The place behind `FIELD`, and where it stands.
-fn column_in(line: &str) -> Option<(u32, Range<usize>)> {
-    let at = line.find("FIELD{{")? + "FIELD".len();
-    let end = at + line[at..].find("}}")? + 2;
-    Some((line[at + 2..end - 2].parse().ok()?, at..end))
 }
 
 /// The database that a URL means, or the environment where it says none.

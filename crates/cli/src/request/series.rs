@@ -1,6 +1,7 @@
 //! Requests of which one line of text is not all: several commands or statements in turn, and what must be found.
 
 use super::Request;
+use std::ops::Range;
 
 /// What the lines of a request's text come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -8,7 +9,7 @@ pub(crate) struct Series {
     /// The first line asks for something that must be there.
     pub must_find: bool,
     pub then: Then,
-    /// A statement has the number of a column behind the name of it: `FIELD{{field}}`, of so many.
+    /// A statement has the number of a column behind the name of it: `FIELD{{field}}` or `field{{field}}`, of so many.
     pub columns: u32,
 }
 
@@ -32,6 +33,13 @@ impl Series {
     pub(super) fn lines(text: &str) -> (&str, Option<&str>) {
         text.split_once('\n').map_or((text, None), |(first, second)| (first, Some(second)))
     }
+}
+
+/// The place behind the name of a column, and where it stands.
+pub(super) fn column_in(line: &str) -> Option<(u32, Range<usize>)> {
+    let name = ["FIELD{{", "field{{"].into_iter().find_map(|name| Some(line.find(name)? + name.len()))?;
+    let end = name + line[name..].find("}}")?;
+    Some((line[name..end].parse().ok()?, name - 2..end + 2))
 }
 
 /// The request may be several in turn, of which one changes something.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A workload in the place of requests.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct WorkloadArgs {
-    /// Ask Redis or PostgreSQL what a workload of YCSB asks, of records that `unblink fill` has written
+    /// Ask Redis, PostgreSQL or Cassandra what a workload of YCSB asks, of records that `unblink fill` has written
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Request")]
     pub workload: Option<WorkloadName>,
 

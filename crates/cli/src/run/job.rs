@@ -259,7 +259,7 @@ impl AnyJob {
     /// How statements of CQL go, if they do.
     pub(super) fn cql(&self) -> Option<CqlPlan> {
         let AnyJob::Cql(job) = self else { return None };
-        let options = || job.operations.iter().map(Statement::options);
+        let options = || job.operations.iter().flat_map(Statement::options);
         Some(CqlPlan {
             streams: job.settings.streams,
             consistency: each_once(options().map(|one| one.consistency.to_string())),

@@ -1,7 +1,10 @@
 //! A workload's operations, as its store is asked for them.
 
+use super::cql;
+use super::kind::{KINDS, Kind};
 use super::workload::{Distribution, Workload};
 use crate::errors::refuse;
+use crate::request::cql::{CqlParts, keyspace};
 use crate::request::lets::run_id;
 use crate::request::series::{Series, Then};
 use crate::request::share::Share;
@@ -18,32 +21,6 @@ const RECORDS: u64 = 1_000;
 /// The sorted set of all keys by which YCSB's binding for Redis scans.
 pub(crate) const INDEX: &str = "_indices";
 
-/// The kinds of operation, as YCSB's own output calls them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Read,
-    Update,
-    Insert,
-    Scan,
-    ReadModifyWrite,
-}
-
-/// In the order of their proportions.
-pub(crate) const KINDS: [Kind; 5] =
-    [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite];
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "READ",
-            Kind::Update => "UPDATE",
-            Kind::Insert => "INSERT",
-            Kind::Scan => "SCAN",
-            Kind::ReadModifyWrite => "READ-MODIFY-WRITE",
-        }
-    }
-}
-
 /// What `workload` asks of `url`, and the values that this draws. `operations` are those that a run is to have.
 pub(crate) fn of(
     workload: &Workload,
@@ -57,13 +34,19 @@ pub(crate) fn of(
         if part == 0.0 {
             continue;
         }
+        let mut parts = Parts::default();
         let (text, series) = match speaks {
             Speaks::Redis => of_redis(workload, kind),
+            Speaks::Cql => {
+                let (text, series, consistency) = cql::asked(workload, kind);
+                parts.cql = CqlParts::of_lines(consistency);
+                (text, series)
+            }
             _ => of_postgres(workload, kind),
         };
         let request = Request::new(None, url)?;
-        let (body, is_sql) = (Some(text.into_bytes().into()), speaks == Speaks::Postgres);
-        let parts = Parts { body, is_sql, is_command: !is_sql, series: Some(series), ..request.parts };
+        (parts.body, parts.series) = (Some(text.into_bytes().into()), Some(series));
+        (parts.is_sql, parts.is_command) = (speaks == Speaks::Postgres, speaks == Speaks::Redis);
         requests.push(Request {
             parts,
             name: Some(kind.name().to_string()),
@@ -79,7 +62,17 @@ pub(crate) fn of(
 pub(crate) fn store(url: &str) -> Result<Speaks> {
     match Url::parse(url)?.origin.speaks {
         speaks @ (Speaks::Redis | Speaks::Postgres) => Ok(speaks),
-        _ => refuse!(["url"], "a workload asks Redis or PostgreSQL: write redis:// or postgres://"),
+        Speaks::Cql => match keyspace(url)? {
+            Some(_) => Ok(Speaks::Cql),
+            None => refuse!(
+                ["url"],
+                "nothing is said of where the records are: name the keyspace, such as cql://HOST/ycsb"
+            ),
+        },
+        _ => refuse!(
+            ["url"],
+            "a workload asks Redis, PostgreSQL or Cassandra: write redis://, postgres:// or cql://"
+        ),
     }
 }
 
@@ -147,16 +140,10 @@ fn law(workload: &Workload, operations: Option<u64>) -> Result<String> {
     })
 }
 
-/// A function of templates over the record whose number is `value`.
-fn template(workload: &Workload, function: &str, value: &str) -> String {
-    let order = if workload.names.is_ordered { "ordered" } else { "hashed" };
-    format!("{{{{{function}({value}, {order}, {})}}}}", workload.names.digits)
-}
-
 /// YCSB's binding for Redis: a record is a hash, and a sorted set has the keys of all by their hash code.
 fn of_redis(workload: &Workload, kind: Kind) -> (String, Series) {
-    let key = |value| template(workload, "ycsb_key", value);
-    let score = |value| template(workload, "ycsb_score", value);
+    let key = |value| workload.template("ycsb_key", value);
+    let score = |value| workload.template("ycsb_score", value);
     let bytes = format!("{{{{bytes({})}}}}", workload.field_length);
     let all_fields = || (0..workload.fields).map(|n| format!(" field{n} {bytes}")).collect::<String>();
     let read = || format!("HGETALL {}", key("key"));
@@ -183,7 +170,7 @@ fn of_redis(workload: &Workload, kind: Kind) -> (String, Series) {
 
 /// YCSB's JDBC binding: a row for each record, with its key and a column for each field.
 fn of_postgres(workload: &Workload, kind: Kind) -> (String, Series) {
-    let (table, key) = (&workload.table, template(workload, "ycsb_key", "key"));
+    let (table, key) = (&workload.table, workload.template("ycsb_key", "key"));
     let bytes = format!("{{{{bytes({})}}}}", workload.field_length);
     let read = || format!("SELECT * FROM {table} WHERE YCSB_KEY = {key}");
     let update = || {
@@ -201,7 +188,7 @@ fn of_postgres(workload: &Workload, kind: Kind) -> (String, Series) {
         Kind::Update => (update(), series(true, Then::Nothing)),
         Kind::Insert => {
             let values = format!(", {bytes}").repeat(workload.fields as usize);
-            let key = template(workload, "ycsb_key", "new_key");
+            let key = workload.template("ycsb_key", "new_key");
             let text = format!("INSERT INTO {table} ({}) VALUES ({key}{values})", columns(workload));
             (text, series(false, Then::Nothing))
         }
@@ -282,5 +269,7 @@ mod tests {
         assert!(e[0].1.starts_with("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ({{ycsb_key("));
         assert!(e[1].1.ends_with("ORDER BY YCSB_KEY LIMIT {{scan_length}}"));
         assert!(store("http://h").is_err());
+        let error = format!("{:#}", store("cql://h").unwrap_err());
+        assert!(error.contains("cql://HOST/ycsb") && store("cqls://h/ks").is_ok(), "{error}");
     }
 }

@@ -4,6 +4,7 @@ use super::properties::{self, Property};
 use crate::errors::refuse;
 use crate::request::workload::WorkloadArgs;
 use anyhow::{Result, anyhow};
+use unblink_wire::cql::Consistency;
 use unblink_workload::records::KeyNames;
 
 /// What is asked, and of which records.
@@ -27,6 +28,12 @@ pub(crate) struct Workload {
     pub writes_all: bool,
     /// Keys that a run adds count once their inserts are expected, and not only once these have ended.
     pub expects_inserts: bool,
+    /// Of Cassandra: how many replicas must have answered when something is read.
+    pub reads: Consistency,
+    /// The same when something is written.
+    pub writes: Consistency,
+    /// Of Cassandra: replicas of a keyspace that is created, where that is said.
+    pub replicas: Option<u64>,
 }
 
 /// What part of the operations each kind has; of all of them together.
@@ -114,6 +121,9 @@ impl Workload {
             scan_length: (1, 1_000),
             writes_all: false,
             expects_inserts: false,
+            reads: Consistency::QUORUM,
+            writes: Consistency::QUORUM,
+            replicas: None,
         };
         let (mut hot, mut exponential) = ((0.2, 0.8), (95.0, 0.857_142_857_1));
         let mut distribution = None;
@@ -131,6 +141,10 @@ impl Workload {
                 part.ok_or_else(|| wrong("expected a number from 0 to 1"))
             };
             let flag = || value.parse::<bool>().map_err(|_| wrong("expected true or false"));
+            let consistency = || {
+                let known = || format!("expected one of {}", Consistency::NAMES.join(", "));
+                Consistency::read(value).ok_or_else(|| wrong(&known()))
+            };
             let only = |known: &str, why: &str| if value == known { Ok(()) } else { Err(wrong(why)) };
             match name.as_str() {
                 // YCSB's own default, by which it means that nothing was said.
@@ -190,6 +204,9 @@ impl Workload {
                         _ => return Err(wrong("expected acknowledged or expected")),
                     };
                 }
+                "cassandra.readconsistencylevel" => workload.reads = consistency()?,
+                "cassandra.writeconsistencylevel" => workload.writes = consistency()?,
+                "replicas" => workload.replicas = Some(number(1, 100)?),
                 "workload" if !value.ends_with(".CoreWorkload") => {
                     return Err(wrong("only the core workload is known here"));
                 }
@@ -222,6 +239,12 @@ impl Workload {
         Ok(workload)
     }
 
+    /// A function of templates over the record whose number is `value`.
+    pub(super) fn template(&self, function: &str, value: &str) -> String {
+        let order = if self.names.is_ordered { "ordered" } else { "hashed" };
+        format!("{{{{{function}({value}, {order}, {})}}}}", self.names.digits)
+    }
+
     /// A run adds records.
     pub(crate) fn inserts(&self) -> bool {
         self.proportions.insert > 0.0
@@ -229,7 +252,7 @@ impl Workload {
 }
 
 impl Proportions {
-    /// In the order of [`super::requests::KINDS`].
+    /// In the order of [`super::kind::KINDS`].
     pub(crate) fn all(self) -> [f64; 5] {
         [self.read, self.update, self.insert, self.scan, self.read_modify_write]
     }
@@ -281,6 +304,8 @@ mod tests {
             ("workload=site.ycsb.workloads.TimeSeriesWorkload", "core workload"),
             ("minscanlength=101", "more than maxscanlength"),
             ("scanlengthdistribution=zipfian", "uniform"),
+            ("cassandra.readconsistencylevel=most", "local_quorum"),
+            ("replicas=0", "from 1 to 100"),
         ] {
             let error = format!("{:#}", set(WorkloadName::E, &[text]).unwrap_err());
             assert!(error.contains(part), "{text}: {error}");

@@ -1,12 +1,15 @@
 //! A small server of CQL: it logs in, prepares and executes a handful of statements, and keeps a log. What it knows of the protocol is its
 //! own, so that a misreading on our side does not cancel out.
 
+mod tables;
+
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use tables::Tables;
 
 /// How the server behaves.
 #[derive(Clone, Default)]
@@ -25,6 +28,8 @@ pub(crate) struct Manner {
     pub(crate) doubles_each: Option<usize>,
     /// Speaks version 5 alone.
     pub(crate) is_newer: bool,
+    /// Takes too long to count more rows than these.
+    pub(crate) counts_at_most: Option<usize>,
 }
 
 /// An execution, as it came.
@@ -42,6 +47,7 @@ pub(crate) struct Log {
     pub(crate) prepared: Vec<String>,
     pub(crate) executed: Vec<Executed>,
     pub(crate) items: HashMap<i64, String>,
+    pub(crate) tables: Tables,
 }
 
 /// It ends with the test.
@@ -150,6 +156,9 @@ fn types_of(statement: &str) -> Option<(Vec<u16>, Vec<u16>)> {
         ("inet", 0x10),
         ("date", 0x11),
     ];
+    if let Some(types) = tables::types_of(statement) {
+        return Some(types);
+    }
     if statement.contains("FROM item WHERE id = ?") {
         return Some((vec![0x02], vec![0x0d]));
     }
@@ -270,6 +279,9 @@ impl Connection {
                 let length = number(&mut body, 4);
                 match take(&mut body, length) {
                     b"USE \"shop\"" => (RESULT, b"\0\0\0\x03\0\x04shop".to_vec()),
+                    b"USE \"ycsb\"" if self.log.lock().expect("no panic").tables.keyspace.is_some() => {
+                        (RESULT, b"\0\0\0\x03\0\x04ycsb".to_vec())
+                    }
                     _ => error(0x2200, "Keyspace 'nope' does not exist"),
                 }
             }
@@ -327,6 +339,10 @@ impl Connection {
         if let Some((_, code)) = statement.split_once("fail(") {
             let code = code.split(')').next().unwrap_or_default().trim_start_matches("0x");
             return error(i32::from_str_radix(code, 16).expect("a code"), "as it was asked for");
+        }
+        if tables::types_of(statement).is_some() {
+            let tables = &mut self.log.lock().expect("no thread died").tables;
+            return tables.execute((statement, values), skips_metadata, self.manner.counts_at_most);
         }
         if statement.contains("typed_") {
             let (_, columns) = types_of(statement).expect("it was prepared");

@@ -12,8 +12,10 @@ pub const NOT_APPLIED: u16 = 3;
 pub(super) const SUCCESSES: u16 = 4;
 /// A value does not fit the type that its statement asks for: it was not sent.
 pub(super) const VALUE_UNFIT: u16 = NAMES.len() as u16 - 2;
+/// A statement that must find a row did not.
+pub(super) const NOT_FOUND: u16 = NAMES.len() as u16 - 3;
 /// The target does not know the statement, and did not after it was prepared again.
-pub(super) const UNPREPARED: u16 = NAMES.len() as u16 - 3;
+pub(super) const UNPREPARED: u16 = NAMES.len() as u16 - 4;
 
 /// The names of all codes. Errors that are not listed share the last one.
 pub(super) const NAMES: &[&str] = &[
@@ -39,6 +41,7 @@ pub(super) const NAMES: &[&str] = &[
     "config_error",
     "already_exists",
     "unprepared",
+    "not_found",
     "value_unfit",
     "other_error",
 ];
@@ -84,7 +87,8 @@ mod tests {
         ] {
             assert_eq!(name(of_error(code)), called, "{code:#x}");
         }
-        let all = [ROWS, NO_ROWS, VOID, NOT_APPLIED, VALUE_UNFIT, UNPREPARED].map(name);
-        assert_eq!(all, ["rows", "no_rows", "void", "not_applied", "value_unfit", "unprepared"]);
+        let all = [ROWS, NO_ROWS, VOID, NOT_APPLIED, VALUE_UNFIT, UNPREPARED, NOT_FOUND].map(name);
+        let expected = ["rows", "no_rows", "void", "not_applied", "value_unfit", "unprepared", "not_found"];
+        assert_eq!(all, expected);
     }
 }

@@ -144,12 +144,11 @@ impl Protocol for Cql {
         statement: &Statement,
         filler: &mut impl Filler,
     ) {
-        // Whoever only wants to know what would be sent asks before anything is prepared.
-        let nothing = Prepared::default();
-        let prepared = self.prepared.get(statement.number as usize).unwrap_or(&nothing);
-        let (number, stream) = self.streams.take(tag, statement.number);
-        match statement.write(prepared, filler, &mut shared.text, &mut stream.rest) {
+        let (number, stream) = self.streams.take(tag);
+        match stream.write(statement, &self.prepared, filler, &mut shared.text) {
             Ok(()) => put(number, opcode::EXECUTE, self.outgoing.out(&mut shared.spare), |out| {
+                let nothing = Prepared::default();
+                let prepared = self.prepared.get(stream.statement as usize).unwrap_or(&nothing);
                 put_execution(prepared, &stream.rest, out);
             }),
             Err(unfit) => {
@@ -231,7 +230,20 @@ impl Protocol for Cql {
                 _ => return Err(Fault::UnknownMessage.into()),
             };
             match next {
-                Next::Done(code) => self.done(number, code, sink),
+                Next::Done(code) => {
+                    let code = stream.found(code);
+                    let tag = stream.tag;
+                    match stream.follow(code) {
+                        None => self.done(number, code, sink),
+                        Some(place) => {
+                            put(number, opcode::EXECUTE, self.outgoing.out(&mut shared.spare), |out| {
+                                put_execution(&self.prepared[place], &stream.rest, out);
+                            });
+                            self.streams.further += 1;
+                            sink.followed(tag);
+                        }
+                    }
+                }
                 Next::PrepareAgain => {
                     (stream.waits, stream.is_second) = (Waits::Preparing, true);
                     let (cql, _) = &self.session.statements[place];
@@ -278,6 +290,7 @@ impl Protocol for Cql {
     fn skip(&mut self, _: u64) {}
 
     fn is_answering(&self) -> bool {
-        self.streams.preparing > 0 || self.reader.inside().is_some_and(|stream| stream != OF_NOBODY)
+        let Streams { preparing, further, .. } = self.streams;
+        preparing > 0 || further > 0 || self.reader.inside().is_some_and(|stream| stream != OF_NOBODY)
     }
 }

@@ -132,9 +132,21 @@ pub const PREPARE: &[u8] = b"\x04\0\0\0\x09\0\0\0\x1d\0\0\0\x19SELECT b FROM t W
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], next_len: impl FnMut() -> usize) -> Outcome {
+    driven((is_ready, false), bytes_max, bytes, next_len)
+}
+
+/// The same. If each `is_followed`, its statement must find a row, and is executed again once it has.
+fn driven(
+    (is_ready, is_followed): (bool, bool),
+    bytes_max: u64,
+    bytes: &[u8],
+    mut next_len: impl FnMut() -> usize,
+) -> Outcome {
     let text = format!("SELECT b FROM t WHERE a={}", place(0));
-    let mut statements = [Statement::new(&text, true, Options::default()).expect("a statement")];
+    let statement = Statement::new(&text, true, Options::default()).expect("a statement");
+    let twice = || statement.clone().finding().then(statement.clone());
+    let mut statements = [if is_followed { twice() } else { statement.clone() }];
     let user = User { name: "user".into(), password: "pencil".into() };
     let session = Session::new(Some(user), Some("shop".into()), &mut statements);
     let settings = Settings {
@@ -184,7 +196,7 @@ fn written(connection: &mut Cql, statements: &[Statement]) -> Vec<u8> {
 }
 
 /// Checks one input of the fuzzer. Its first byte chooses the limit (`1` the small one), its second whether the connection is
-/// ready (`r`) and its third how the rest is cut; the rest is what the server sends.
+/// ready (`r`), also with requests of two statements (`f`), and its third how the rest is cut; the rest is what the server sends.
 ///
 /// # Panics
 /// If the outcome depends on the cuts, or an invariant breaks.
@@ -192,7 +204,8 @@ pub fn check(data: &[u8]) {
     let [choice, phase, seed, bytes @ ..] = data else { return };
     let bytes_max = if *choice == b'1' { SMALL_BYTES_MAX } else { u64::MAX >> 1 };
     cuts::assert_same(*seed, bytes.len(), |next_len| {
-        let mut outcome = drive(*phase == b'r', bytes_max, bytes, next_len);
+        let begun = (matches!(phase, b'r' | b'f'), *phase == b'f');
+        let mut outcome = driven(begun, bytes_max, bytes, next_len);
         // An answer that breaks off tells what was read of it. What was still to be written is dropped.
         if outcome.result.is_err() {
             outcome.written.clear();

@@ -39,12 +39,13 @@ impl Session {
     /// These are more than [`STREAMS_MAX`]: all of them are prepared at once.
     pub fn new(user: Option<User>, keyspace: Option<String>, asked: &mut [Statement]) -> Session {
         let (mut known, mut statements) = (BTreeMap::new(), Vec::new());
-        for statement in asked {
+        let mut number = |statement: &mut Statement| {
             statement.number = *known.entry(statement.cql.clone()).or_insert_with(|| {
                 statements.push((statement.cql.clone(), statement.values()));
                 statements.len() as u32 - 1
             });
-        }
+        };
+        asked.iter_mut().for_each(|statement| statement.each_mut(&mut number));
         assert!(statements.len() <= STREAMS_MAX as usize, "more statements than streams");
         Session { user, keyspace, statements: statements.into() }
     }

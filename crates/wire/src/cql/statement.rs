@@ -66,6 +66,9 @@ impl Consistency {
     /// One replica of the data centre that is asked.
     pub const LOCAL_ONE: Consistency = Consistency(10);
 
+    /// More than half of the replicas.
+    pub const QUORUM: Consistency = Consistency(4);
+
     /// By its name, in small letters or capitals.
     pub fn read(name: &str) -> Option<Consistency> {
         let place = CONSISTENCIES.iter().position(|known| known.eq_ignore_ascii_case(name));
@@ -111,9 +114,15 @@ pub struct Statement {
     pub(super) cql: Arc<str>,
     /// Which of its session's it is.
     pub(super) number: u32,
-    values: Arc<[Blank]>,
-    options: Options,
-    is_reading: bool,
+    pub(super) values: Arc<[Blank]>,
+    pub(super) options: Options,
+    pub(super) is_reading: bool,
+    /// It is one of these instead, by the number that stands in a place.
+    pub(super) choice: Option<(u32, Box<[Statement]>)>,
+    /// Another one, once it is done.
+    pub(super) next: Option<Box<Statement>>,
+    /// No row at all is a failure.
+    pub(super) must_find: bool,
 }
 
 /// A value that does not fit its type.
@@ -190,17 +199,15 @@ impl Statement {
             values: values.into(),
             options,
             is_reading: matches!(&*word, "SELECT" | "LIST"),
+            choice: None,
+            next: None,
+            must_find: false,
         })
     }
 
     /// It changes nothing, as far as its first word tells, so that it may be sent twice.
     pub fn is_reading(&self) -> bool {
         self.is_reading
-    }
-
-    /// How it is executed.
-    pub fn options(&self) -> Options {
-        self.options
     }
 
     /// How many values it has.
@@ -400,6 +407,7 @@ mod tests {
         for name in Consistency::NAMES {
             assert_eq!(Consistency::read(name).unwrap().to_string(), *name);
         }
+        assert_eq!(Consistency::QUORUM.to_string(), "quorum");
         assert!(Consistency::read("serial").unwrap().is_serial() && !Consistency::LOCAL_ONE.is_serial());
         assert_eq!(
             (Consistency::LOCAL_ONE.to_string().as_str(), Consistency::read("x")),

@@ -2,7 +2,7 @@
 
 use super::lexer::{Token, tokens};
 use super::message::{message, parse, sync, text, value};
-use crate::blank::{Blank, Filler};
+use crate::blank::{Blank, Filler, number_in};
 use std::sync::Arc;
 
 /// A statement has no more parameters: their number is one of 16 bits.
@@ -159,15 +159,7 @@ impl Transaction {
     pub(super) fn write(&self, is_prepared: bool, filler: &mut impl Filler, out: &mut Vec<u8>) {
         let statements = match &self.choice {
             None => &self.statements,
-            Some((place, all)) => {
-                let from = out.len();
-                filler.fill(*place, out);
-                let number = out[from..].iter().fold(0, |n: usize, digit| {
-                    n.saturating_mul(10).saturating_add(usize::from(digit.wrapping_sub(b'0') % 10))
-                });
-                out.truncate(from);
-                &all[number % all.len()].statements
-            }
+            Some((place, all)) => &all[number_in(*place, filler, out) % all.len()].statements,
         };
         for statement in &**statements {
             let name = if is_prepared { &*statement.name } else { "" };
