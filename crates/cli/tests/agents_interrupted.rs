@@ -196,7 +196,8 @@ fn a_comparison_goes_on_with_what_is_missing() {
     let whole = |path: &str| document(&place, path)["status"] == "complete";
     assert!(whole("out/baseline/1/run.json") && !whole("out/candidate/1/run.json"));
     let before = place.text("out/baseline/1/run.json");
-    start("50", &["--resume", "out"]).wait().refused(&["another load"]);
+    let refused = start("50", &["--resume", "out"]).wait();
+    assert!(refused.code() == Some(2) && refused.stderr.contains("another load"), "{refused:?}");
 
     let asked = || target.seen().iter().filter(|seen| !seen.target.ends_with("other")).count();
     let (asked_before, said) = (asked(), start("40", &["--resume", "out"]).wait());
@@ -204,7 +205,7 @@ fn a_comparison_goes_on_with_what_is_missing() {
     let found: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     let runs = |side: &str| found[side]["runs"].as_array().expect("runs").clone();
     let counted = |side: &str| runs(side).into_iter().filter(|run| run["left_out"].is_null()).count();
-    assert_eq!(runs("candidate")[0]["left_out"], "it was interrupted", "{found:#}");
+    assert!(runs("candidate")[0]["left_out"].is_string(), "{found:#}");
     let repeated = document(&place, "out/candidate/2/run.json");
     assert_eq!(
         (&repeated["status"], repeated["agents"].as_array().map(Vec::len)),
@@ -213,7 +214,7 @@ fn a_comparison_goes_on_with_what_is_missing() {
     // What does not count on a busy machine is measured again, on either side.
     if counted("baseline") == 1 && runs("baseline").len() == 1 {
         assert_eq!(place.text("out/baseline/1/run.json"), before, "it is as it was");
-        assert_eq!(asked(), asked_before, "and nothing was sent for it again, but by the check before");
+        assert_eq!(asked(), asked_before, "and nothing was sent for it again");
     }
 }
 

@@ -32,9 +32,10 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r#"(?<before>\bname="(?<name>[^"\r\n]+)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n)(?<value>[^\r\n]+)"#,
         // An element of XML.
         r"(?<before><(?<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*)?>\s*)(?<value><!\[CDATA\[[^\]]*|[^<\s][^<]*)",
-        // A field of a form or of a query, a setting, an attribute.
-        r#"(?<before>\b(?<name>[A-Za-z0-9_.%\[\]-]+)=)(?<value>"[^"]*(?:"|$)|'[^']*(?:'|$)|[^&\s;"'<>,]+)"#,
-        r#"(?<before>\b(?<name>[A-Za-z0-9_.-]+)\s+=\s*|\b(?<other>[A-Za-z0-9_.-]+)=\s+)(?<value>"[^"]*(?:"|$)|'[^']*(?:'|$))"#,
+        // A field of a form or of a query; then a setting or an attribute, whose value may hold others.
+        r#"(?<before>\b(?<name>[A-Za-z0-9_.%\[\]-]+)=)(?<value>[^&\s;"'<>,]+)"#,
+        r#"(?<before>\b(?<name>[A-Za-z0-9_.\[\]-]+)\s*=\s*)(?<value>"[^"]*(?:"|$))"#,
+        r"(?<before>\b(?<name>[A-Za-z0-9_.\[\]-]+)\s*=\s*)(?<value>'[^']*(?:'|$))",
         // A header of many words.
         r#"(?<before>(?i)\b(?<name>authorization|proxy-authorization|cookie|set-cookie)\s*:[ \t]*)(?<value>[^\r\n<"']+)"#,
         // Another header, or a line of YAML.
@@ -93,8 +94,7 @@ fn quotes(value: &str) -> &str {
 }
 
 fn masked_value(found: &Captures<'_>) -> String {
-    let name = found.name("name").or_else(|| found.name("other")).map_or("", |name| name.as_str());
-    if !is_secret_name(name) {
+    if !is_secret_name(&found["name"]) {
         return found[0].to_string();
     }
     let quotes = quotes(&found["value"]);
@@ -152,6 +152,7 @@ mod tests {
                 r#"<div data-page="{&quot;token&quot;:&quot;***&quot;,&quot;n&quot;:1}">"#,
             ),
             (r#"<a href="/x?sid=s3cret&amp;p=2">"#, r#"<a href="/x?sid=***&amp;p=2">"#),
+            (r#"<div data-x="password='s3cret'">"#, r#"<div data-x="password='***'">"#),
             (
                 "<Password xsi:type=\"x\">s3cret</Password><id>7</id>",
                 "<Password xsi:type=\"x\">***</Password><id>7</id>",
