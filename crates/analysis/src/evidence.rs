@@ -278,6 +278,8 @@ pub struct Evidence<'a> {
     /// The load grows on purpose beyond what the target carries (a spike, stress): what the target then loses is what
     /// the run is for.
     pub by_phase: bool,
+    /// It has objectives, which are met or missed.
+    pub has_objectives: bool,
     /// How the run ended.
     pub end: End<'a>,
     /// The script that makes the requests, in words, if one does.

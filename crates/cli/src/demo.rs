@@ -3,6 +3,7 @@
 use crate::args::{Cli, Command, DemoArgs};
 use crate::folder::Folder;
 use crate::request::Request;
+use crate::unshown::Shown;
 use crate::{exit, output, run, signals};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -17,6 +18,8 @@ use unblink_report::format;
 
 const RATE_PER_S: u64 = 1000;
 const USERS: u32 = 10;
+/// What shows both runs and the exact value.
+const PAGE: &str = "demo.html";
 /// Points of the exact curve.
 const TRUTH_POINTS: u32 = 400;
 
@@ -74,8 +77,14 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
         stall_ns: (begins_ns, begins_ns + SECOND_NS),
         scenario: scenario.describe(),
     };
-    output::write_beside(&folder.join("demo.html"), &demo::html(&demo));
+    output::write_beside(&folder.join(PAGE), &demo::html(&demo));
     output::write_beside(&folder.join("demo.svg"), &demo::svg(&demo));
+    let shown = Shown::of(show(args, &demo, &folder), &folder, PAGE);
+    // Shown is shown: what a busy machine did to a run stands in the text.
+    Ok(shown.code(exit::OK))
+}
+
+fn show(args: &DemoArgs, demo: &Demo, folder: &Path) -> Result<()> {
     if args.json {
         let truth: Vec<_> =
             demo.truth.iter().map(|(q, ns)| serde_json::json!({ "q": q, "value": ns })).collect();
@@ -86,13 +95,12 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
             "truth": { "unit": "ns", "quantiles": truth },
         });
         output::print_json(&all)?;
-        output::note(format_args!("Page  {}/demo.html", folder.display()));
+        output::note(format_args!("Page  {}/{PAGE}", folder.display()));
     } else {
-        output::print_report(&demo::terminal(&demo, &output::style()))?;
-        output::print(&format!("\nPage  {0}/demo.html\nRuns  {0}/closed  {0}/open\n", folder.display()))?;
+        output::print_report(&demo::terminal(demo, &output::style()))?;
+        output::print(&format!("\nPage  {0}/{PAGE}\nRuns  {0}/closed  {0}/open\n", folder.display()))?;
     }
-    // Shown is shown: what a busy machine did to a run stands in the text.
-    Ok(exit::OK)
+    Ok(())
 }
 
 fn scenario(length: &Length) -> Result<Scenario> {

@@ -54,6 +54,7 @@ mod size;
 mod think;
 mod trace;
 mod tried;
+mod unshown;
 mod value;
 mod values_sent;
 mod ycsb;

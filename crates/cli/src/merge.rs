@@ -3,6 +3,7 @@
 use crate::args::history::KeepArgs;
 use crate::args::{Exports, MergeArgs};
 use crate::folder::Folder;
+use crate::unshown::Shown;
 use crate::{exit, history, output};
 use anyhow::Result;
 use std::path::PathBuf;
@@ -16,16 +17,17 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     unblink_engine::limits::raise();
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
-    present(&args.dirs, &to, &args.exports, &args.keep).map(|document| exit::of_report(&document))
+    let (document, shown) = present(&args.dirs, &to, &args.exports, &args.keep)?;
+    Ok(shown.code(exit::of_report(&document)))
 }
 
-/// The same of checked arguments.
+/// The same of checked arguments: the merged run, and whether it could be shown.
 pub(crate) fn present(
     from: &[PathBuf],
     to: &Folder,
     exports: &Exports,
     keep: &KeepArgs,
-) -> Result<RunDocument> {
+) -> Result<(RunDocument, Shown)> {
     let document = folder::merge(from, to)?;
     // What is exported beside the document comes from its record.
     let (mut tally, ending) = replay(to, None, None)?;
@@ -37,7 +39,7 @@ pub(crate) fn present(
         }
     };
     output::write_page(to, &document);
-    output::present(&document, &tally, exports, Some(to))?;
+    let shown = Shown::of(output::present(&document, &tally, exports, Some(to)), to, output::PAGE);
     history::keep(keep, &[to.to_path_buf()]);
-    Ok(document)
+    Ok((document, shown))
 }

@@ -1,7 +1,7 @@
 //! Results: on stdout for people or as JSON, and into files.
 
 pub(crate) use crate::args::Exports;
-use crate::charset;
+use crate::{charset, errors};
 use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -31,64 +31,64 @@ pub(crate) fn style() -> Style {
 }
 
 /// Prints a result, with where it is if it has a new folder, and writes what was asked for beside it; `tally` is what
-/// the document was made of.
+/// the document was made of. What can't be written keeps nothing else from being written.
 pub(crate) fn present(
     document: &RunDocument,
     tally: &Tally,
     exports: &Exports,
     folder: Option<&Path>,
 ) -> Result<()> {
+    let mut written = Vec::new();
     if exports.json {
-        print_json(document)?;
+        written.push(print_json(document));
     } else if !exports.uses_stdout() {
         let places = folder.map(places).unwrap_or_default();
-        print_report(&unblink_report::terminal::render_with(document, &style(), &places))?;
+        written.push(print_report(&unblink_report::terminal::render_with(document, &style(), &places)));
     }
     if let Some(path) = &exports.csv {
-        write(path, &unblink_report::csv::series(document))?;
+        written.push(write(path, &unblink_report::csv::series(document)));
     }
     if let Some(path) = &exports.csv_percentiles {
-        write(path, &unblink_report::csv::percentiles(document))?;
+        written.push(write(path, &unblink_report::csv::percentiles(document)));
     }
     if let Some(path) = &exports.hgrm {
         let totals = tally.totals();
         let (known, longer) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
         // Of a run that was killed some have no age on record.
         let open = document.response_time.censored.saturating_sub(longer.count());
-        write(path, &percentile_distribution(known, longer, open))?;
+        written.push(write(path, &percentile_distribution(known, longer, open)));
     }
     if let Some(folder) = &exports.hgrm_by_request {
-        for (name, text) in by_request(document, tally) {
-            write(&folder.join(name), &text)?;
-        }
+        let files = by_request(document, tally).into_iter();
+        written.extend(files.map(|(name, text)| write(&folder.join(name), &text)));
     }
     if let Some(path) = &exports.ycsb_output {
-        write(path, &ycsb::text(document, tally))?;
+        written.push(write(path, &ycsb::text(document, tally)));
     }
     if let Some(path) = &exports.junit {
-        write(path, &unblink_report::junit::render(document))?;
+        written.push(write(path, &unblink_report::junit::render(document)));
     }
     match exports.summary.as_deref() {
         Some(name) if name == Path::new(GITHUB) => {
-            append(&github_summary()?, &unblink_report::github::summary(document))?;
+            let summary = unblink_report::github::summary(document);
+            written.push(github_summary().and_then(|path| append(&path, &summary)));
             for line in unblink_report::github::annotations(document).lines() {
                 note(format_args!("{line}"));
             }
         }
-        Some(path) => write(path, &unblink_report::github::summary(document))?,
+        Some(path) => written.push(write(path, &unblink_report::github::summary(document))),
         None => {}
     }
     if exports.uses_stdout()
         && let Some(folder) = folder
     {
-        say_where(folder, true)?;
+        written.push(say_where(folder, true));
     }
     if let Some(folder) = &exports.svg {
-        for (name, picture) in unblink_report::svg::all(document) {
-            write(&folder.join(format!("{name}.svg")), &picture)?;
-        }
+        let pictures = unblink_report::svg::all(document).into_iter();
+        written.extend(pictures.map(|(name, picture)| write(&folder.join(format!("{name}.svg")), &picture)));
     }
-    Ok(())
+    errors::all(written).map(drop)
 }
 
 /// Percentile distributions of response and service time, with the names of their files.

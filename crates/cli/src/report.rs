@@ -2,6 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::run::objectives::{self, Known};
+use crate::unshown::Shown;
 use crate::{exit, history, output};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -42,7 +43,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }
-    output::present(&document, &tally, &args.exports, None)?;
+    let shown = Shown::of(output::present(&document, &tally, &args.exports, None), dir, output::PAGE);
     // A run that was killed has no page yet. It may also go on, and then write the page of its end: what there is so
     // far has a name of its own.
     let is_open = document.status == RunStatus::Running;
@@ -51,5 +52,5 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         output::write_beside(&page, &unblink_report::html::render(&document));
         output::note(format_args!("Report  {}", page.display()));
     }
-    Ok(exit::of_report(&document))
+    Ok(shown.code(exit::of_report(&document)))
 }

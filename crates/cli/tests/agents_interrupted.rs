@@ -179,6 +179,45 @@ fn a_comparison_keeps_its_runs() {
     assert_cut_off(&place, "out/baseline/1");
 }
 
+/// A finished run is taken over as it is; the one that was cut off is repeated, and the folder of its agents with it.
+#[test]
+fn a_comparison_goes_on_with_what_is_missing() {
+    let (target, place) = (healthy(), Place::new());
+    let (url, nats) = (target.url(), server().display().to_string());
+    let led = ["--agents", "local:2", "--nats-server", &nats, "--no-store", "--json"];
+    let start = |rate: &str, own: &[&str]| {
+        let sides = ["compare", &url, &format!("{url}other"), "-R", rate, "-d", "3s", "--runs", "1"];
+        Started::spawn(&mut place.command(&[&sides[..], &led, own].concat()))
+    };
+    let mut run = start("40", &["-o", "out"]);
+    assert!(is_under_way(&place, &mut run, "out/candidate/1"), "{:?}", run.wait());
+    run.signal(Signal::INT);
+    assert_interrupted(&run.wait(), &["interrupted in run 2 of 2", "--resume out"]);
+    let whole = |path: &str| document(&place, path)["status"] == "complete";
+    assert!(whole("out/baseline/1/run.json") && !whole("out/candidate/1/run.json"));
+    let before = place.text("out/baseline/1/run.json");
+    let refused = start("50", &["--resume", "out"]).wait();
+    assert!(refused.code() == Some(2) && refused.stderr.contains("another load"), "{refused:?}");
+
+    let asked = || target.seen().iter().filter(|seen| !seen.target.ends_with("other")).count();
+    let (asked_before, said) = (asked(), start("40", &["--resume", "out"]).wait());
+    said.assert_ran();
+    let found: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    let runs = |side: &str| found[side]["runs"].as_array().expect("runs").clone();
+    let counted = |side: &str| runs(side).into_iter().filter(|run| run["left_out"].is_null()).count();
+    assert!(runs("candidate")[0]["left_out"].is_string(), "{found:#}");
+    let repeated = document(&place, "out/candidate/2/run.json");
+    assert_eq!(
+        (&repeated["status"], repeated["agents"].as_array().map(Vec::len)),
+        (&"complete".into(), Some(2))
+    );
+    // What does not count on a busy machine is measured again, on either side.
+    if counted("baseline") == 1 && runs("baseline").len() == 1 {
+        assert_eq!(place.text("out/baseline/1/run.json"), before, "it is as it was");
+        assert_eq!(asked(), asked_before, "and nothing was sent for it again");
+    }
+}
+
 /// Nothing has begun, so nothing is over: what was to be done has its turn again.
 #[test]
 fn while_agents_are_waited_for_nothing_is_over() {

@@ -1,11 +1,13 @@
 //! Journeys that hold a connection of the pool: transactions of a real PostgreSQL over several steps, and requests of HTTP.
 
 use crate::own_connections::{MIXED, by_connection};
+use crate::protocol_broken::{hear, message, serving};
 use crate::stores::Postgres;
 use crate::support::hostile::{Act, Hostile, ok};
 use crate::support::tried::{each, tried};
-use crate::support::{Place, Said};
+use crate::support::{Place, Run, Said};
 use serde_json::Value;
+use std::io::Write;
 use std::time::Duration;
 
 /// Each moves 1 from an account of the first half to one of the second, and thinks between the statements.
@@ -143,6 +145,77 @@ fn control_of_transactions_is_refused_without_the_setting() {
         let stderr = said.stderr.replace("\n    ", " ");
         assert!(said.code() == Some(2) && stderr.contains(part), "{part}: {said:?}");
     }
+}
+
+/// A server that keeps no data and says of its transactions what it is told to say: `ready` is the status behind the answer to the
+/// statement of that number in its connection's life, and `behind` is what it says besides, unasked.
+fn liar(ready: fn(usize) -> u8, behind: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> String {
+    let address = serving(move |mut stream, _| {
+        let idle = message(b'Z', b"I");
+        hear(&mut stream)?;
+        stream.write_all(&[message(b'R', &[0; 4]), idle.clone()].concat())?;
+        // All statements of the plan are prepared in one go, each with an answer.
+        hear(&mut stream)?;
+        stream.write_all(&[message(b'1', b"").repeat(4), idle].concat())?;
+        for number in 0.. {
+            if !hear(&mut stream)? {
+                break;
+            }
+            let answer = [message(b'2', b""), message(b'C', b"UPDATE 1\0"), message(b'Z', &[ready(number)])];
+            stream.write_all(&[answer.concat(), behind(number)].concat())?;
+        }
+        Ok(())
+    });
+    format!("postgres://u@{address}/d")
+}
+
+/// Steps of a journey: `BEGIN`, two statements, `COMMIT`.
+fn lied_to(url: &str, more: &[&str]) -> Run {
+    let place = Place::new();
+    place.file("plan.toml", TRANSFER);
+    let args = [&["run", "plan.toml", url, "--no-preflight", "--timeout", "2s", "--json"], more].concat();
+    let run = place.call(&args).run();
+    run.assert_accounts();
+    run
+}
+
+/// Whoever says that it is idle is believed: nothing is open at the end. One that says to the last that a transaction is open has
+/// its connection closed, and no other journey finds it.
+#[test]
+fn a_server_that_lies_about_its_transactions_keeps_no_journey_from_another() {
+    let honest = lied_to(&liar(|number| [b'T', b'T', b'T', b'I'][number % 4], |_| Vec::new()), &[]);
+    let counts = |run: &Run| ["held", "opened", "closed_open"].map(|name| run.connections(name));
+    assert_eq!(counts(&honest), [100, 4, 0]);
+    let idle = lied_to(&liar(|_| b'I', |_| Vec::new()), &[]);
+    assert_eq!(counts(&idle), [100, 4, 0], "{idle:?}");
+    assert_eq!(idle.count("/journeys/0/account/completed"), 100);
+    let open = lied_to(&liar(|_| b'T', |_| Vec::new()), &[]);
+    assert_eq!(counts(&open)[..1], [100], "{open:?}");
+    assert_eq!(open.connections("closed_open"), 100, "COMMIT has left it open: {open:?}");
+    // A status that there is none of is no answer at all.
+    let none = lied_to(&liar(|_| b'X', |_| Vec::new()), &[]);
+    assert_eq!(none.count("/journeys/0/account/failed"), 100, "{none:?}");
+    assert_eq!(none.connections("closed_broken"), 100, "{none:?}");
+}
+
+/// Behind the answer to a step, while the journey thinks and its connection is held: the journey fails where it would go on, and the
+/// step after it is sent over no other connection.
+#[test]
+fn what_comes_unasked_while_a_connection_is_held_ends_its_journey() {
+    let ready = |number: usize| [b'T', b'T', b'T', b'I'][number % 4];
+    let behind = |number: usize| if number == 1 { message(b'C', b"UPDATE 1\0") } else { Vec::new() };
+    let run = lied_to(&liar(ready, behind), &[]);
+    assert_eq!(run.count("/journeys/0/account/completed"), 0, "{run:?}");
+    assert_eq!(run.count("/journeys/0/account/failed"), 100, "{:?}", run.at("/journeys/0"));
+    let connections = run.at("/origins/0/connections");
+    assert_eq!(
+        (&connections["closed_unasked"], &connections["held"]),
+        (&100.into(), &100.into()),
+        "{connections}"
+    );
+    // BEGIN and one statement of each were answered.
+    assert_eq!(run.arrivals("ok"), 200, "{:?}", run.at("/arrivals"));
+    assert!(run.has_finding("protocol_broken"), "{run:?}");
 }
 
 /// Steps are tried over one connection, so that they are one transaction, too.

@@ -54,7 +54,9 @@ fn assert_not_broken(run: &Run) {
 }
 
 /// A server to each of whose connections `serve` is given, with what counts requests over all of them.
-fn serving(serve: impl Fn(TcpStream, &AtomicUsize) -> io::Result<()> + Send + Sync + 'static) -> String {
+pub(crate) fn serving(
+    serve: impl Fn(TcpStream, &AtomicUsize) -> io::Result<()> + Send + Sync + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let (serve, requests) = (Arc::new(serve), Arc::new(AtomicUsize::new(0)));
@@ -71,7 +73,7 @@ fn serving(serve: impl Fn(TcpStream, &AtomicUsize) -> io::Result<()> + Send + Sy
 }
 
 /// Reads what is said next. False if that is nothing more.
-fn hear(stream: &mut TcpStream) -> io::Result<bool> {
+pub(crate) fn hear(stream: &mut TcpStream) -> io::Result<bool> {
     stream.read(&mut [0; 4096]).map(|n| n > 0)
 }
 
@@ -181,7 +183,7 @@ fn frames_of_http_2_on_streams_that_were_never_opened() {
     assert_broken(&run, 4, "protocol_idle_stream", false);
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 

@@ -21,9 +21,6 @@ pub const CELL_FILE: &str = "cell.json";
 pub const TRUTH_FILE: &str = "truth.csv";
 const STDOUT_FILE: &str = "stdout.txt";
 const STDERR_FILE: &str = "stderr.txt";
-/// A tool may take this much longer than its load, beside the timeout of its last requests: k6 starts thousands of
-/// virtual users, and Java starts at all.
-const OVERTIME: Duration = Duration::from_secs(45);
 /// For turning an output into a readable one.
 const CONVERT_PATIENCE: Duration = Duration::from_secs(120);
 /// Of what a failed tool said, in the problem.
@@ -167,13 +164,16 @@ impl Job<'_> {
         let start_error =
             |source| CellError::Start { program: self.found.program.display().to_string(), source };
         let mut child = self.processors.spawn(Side::Tool, command).map_err(start_error)?;
-        let patience = self.case.duration + Duration::from_nanos(self.case.timeout_ns()) + OVERTIME;
+        let patience = self.definition.patience(self.case);
         let status = wait(&mut child, patience, self.stop).map_err(start_error)?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(CellError::Stopped);
         }
         let Some(status) = status else {
-            return Ok(Err(format!("it had not ended {} s after it began", patience.as_secs())));
+            return Ok(Err(format!(
+                "it had not ended {} s after it began (overtime_s of its definition gives it longer)",
+                patience.as_secs()
+            )));
         };
         let is_accepted = |code: i32| code == 0 || self.definition.exit_codes.contains(&code);
         if !status.code().is_some_and(is_accepted) {

@@ -103,8 +103,8 @@ pub(crate) enum Block {
     Table(Table),
     /// Names with their figures, and what each means.
     Named(Vec<[String; 3]>),
-    /// What was found, and what to do about it.
-    Finding(Finding),
+    /// What was found, and what to do about it; the numbers behind it.
+    Finding(Finding, Vec<(String, String)>),
     /// The name of its file, and the picture. A terminal has none.
     Picture(String, Box<Picture>),
 }

@@ -251,6 +251,10 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         0 => String::new(),
         n => format!(", and {} due after that {} withheld", text::arrivals(n), text::were(n)),
     };
+    let unmet = match evidence.has_objectives {
+        true => " No objective is met by a run that was not finished.",
+        false => "",
+    };
     let (code, message, remedy) = match guard {
         None => (
             FindingCode::Aborted,
@@ -262,8 +266,8 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         Some(why) if is_partly_stopped(case) => (
             FindingCode::Withheld,
             format!(
-                "A guard stopped some of the machines of the run ({why}); {due} had fallen due in all, and {} {} withheld. No \
-                 objective is met by a run that was not finished.",
+                "A guard stopped some of the machines of the run ({why}); {due} had fallen due in all, and {} {} \
+                 withheld.{unmet}",
                 text::arrivals(withheld),
                 text::were(withheld)
             ),
@@ -272,8 +276,8 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         Some(why) => (
             FindingCode::Withheld,
             format!(
-                "A guard stopped the run after {after} of measured load ({why}); {due} had fallen due by then{rest}. No objective \
-                 is met by a run that was not finished."
+                "A guard stopped the run after {after} of measured load ({why}); {due} had fallen due by \
+                 then{rest}.{unmet}"
             ),
             "Run it again when nothing stops it; the figures are those up to the stop.",
         ),

@@ -65,6 +65,7 @@ impl World {
                 replayed: None,
                 is_hold: true,
                 by_phase: false,
+                has_objectives: false,
                 end: End::Complete,
                 script: None,
                 preflight: None,

@@ -189,6 +189,7 @@ impl Gather {
             users: None,
             is_hold: true,
             by_phase: false,
+            has_objectives: true,
             end,
             script: None,
             preflight: None,

@@ -102,6 +102,7 @@ impl Tally {
             }),
             is_hold: self.is_hold(),
             by_phase: self.is_by_phase(),
+            has_objectives: !self.header.objectives.slos.is_empty(),
             end: match ending.status {
                 RunStatus::Complete => End::Complete,
                 RunStatus::Interrupted => End::Interrupted,

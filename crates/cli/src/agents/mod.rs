@@ -130,8 +130,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                     exit::INVALID
                 }
                 false => {
-                    let document = merge::present(&from, &folder, &args.exports, &args.keep)?;
-                    match told.rule.as_ref().filter(|_| document.aborted.is_none()) {
+                    let (document, shown) = merge::present(&from, &folder, &args.exports, &args.keep)?;
+                    let code = match told.rule.as_ref().filter(|_| document.aborted.is_none()) {
                         Some(rule) => {
                             output::note(format_args!(
                                 "error: {rule:?} has held, and there was no load left to stop"
@@ -139,7 +139,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                             exit::FAILED
                         }
                         None => exit::of_report(&document),
-                    }
+                    };
+                    shown.code(code)
                 }
             };
             told.write(&folder);

@@ -15,6 +15,7 @@ use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::journey::{self, Journey};
 use crate::request::Request;
+use crate::unshown::Shown;
 use crate::{agents, environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use begun::Begun;
@@ -204,9 +205,9 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
         return Ok(exit::INTERRUPTED);
     }
     let document = compared(args, measured)?;
-    let code = present(args, &document, Some(&root))?;
+    let shown = Shown::of(present(args, &document, Some(&root)), &root, PAGE);
     history::keep(&args.keep, &measure::recorded(&root));
-    Ok(if is_interrupted { exit::INTERRUPTED } else { code })
+    Ok(shown.code(if is_interrupted { exit::INTERRUPTED } else { code(&document) }))
 }
 
 /// Runs that are there already.
@@ -219,7 +220,8 @@ fn saved(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>) ->
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
     }
-    present(args, &document, args.output.as_deref())
+    present(args, &document, args.output.as_deref())?;
+    Ok(code(&document))
 }
 
 /// The flags given that say how to measure.
@@ -255,7 +257,7 @@ fn compared(args: &CompareArgs, measured: Measured) -> Result<CompareDocument> {
     Ok(document)
 }
 
-fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>) -> Result<u8> {
+fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>) -> Result<()> {
     if let Some(folder) = folder {
         output::write_beside(&folder.join(DOCUMENT), &(output::to_json(document)? + "\n"));
         output::write_beside(&folder.join(PAGE), &unblink_report::compare::html(document));
@@ -271,7 +273,7 @@ fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>
             false => output::print(&format!("\n{text}\n"))?,
         }
     }
-    Ok(code(document))
+    Ok(())
 }
 
 /// A noise floor that raises an alarm is one on which no verdict can stand.

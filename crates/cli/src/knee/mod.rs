@@ -11,6 +11,7 @@ use crate::agents::Fleet;
 use crate::args::knee::{KneeArgs, Level};
 use crate::errors::refuse;
 use crate::folder::Folder;
+use crate::unshown::Shown;
 use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
 use anyhow::{Context, Result, bail};
 pub(crate) use led::trial_of;
@@ -39,13 +40,14 @@ const START_PER_S: u64 = 100;
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     let (folder, document) = found(args, signals::listen)?;
-    match args.json {
-        true => output::print_json(&document)?,
-        false => output::print_report(&report::terminal(&document, &output::style()))?,
-    }
-    output::say_where(&folder, args.json)?;
+    let printed = match args.json {
+        true => output::print_json(&document),
+        false => output::print_report(&report::terminal(&document, &output::style())),
+    };
+    let shown =
+        Shown::of(printed.and_then(|()| output::say_where(&folder, args.json)), &folder, output::PAGE);
     keep(args, &folder);
-    Ok(code(&document))
+    Ok(shown.code(code(&document)))
 }
 
 /// The same as a stage of a sign-off, without a word on standard output, and its exit code.

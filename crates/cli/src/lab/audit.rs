@@ -2,6 +2,7 @@
 
 use super::{run, tools};
 use crate::args::lab::audit::AuditArgs;
+use crate::unshown::Shown;
 use crate::{environment, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -59,14 +60,16 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
         run::say(&cell, cells.len() + 1, cases.len());
         cells.push(cell);
     }
-    drop(folder);
     let document = document(args, &definition, unblink_lab::audit(&cells), cells);
-    if args.json {
-        output::print_json(&document)?;
-    } else {
-        output::print_report(&lab::audit(&document, &output::style()))?;
+    let printed = match args.json {
+        true => output::print_json(&document),
+        false => output::print_report(&lab::audit(&document, &output::style())),
+    };
+    // Cells that nobody wants to keep are the only record there is.
+    match folder.is_kept {
+        true => Ok(Shown::of(printed, &folder.folder, output::PAGE).code(code(&document))),
+        false => printed.map(|()| code(&document)),
     }
-    Ok(code(&document))
 }
 
 /// Where the cells are; thrown away in the end, whatever it is, unless somebody wants them.

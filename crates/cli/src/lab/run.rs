@@ -2,6 +2,7 @@
 
 use super::tools;
 use crate::args::lab::run::RunArgs;
+use crate::unshown::Shown;
 use crate::{clock, environment, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -54,17 +55,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     for (name, picture) in drawn.svg() {
         output::write_beside(&lab.folder.join(format!("{name}.svg")), &picture);
     }
-    if args.json {
-        output::print_json(&document)?;
-    } else {
-        output::print_report(&lab::terminal(&document, &output::style()))?;
-        output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", lab.folder.display()))?;
-    }
-    Ok(match document.rows.iter().any(|row| row.problem.is_some()) {
+    let shown = Shown::of(show(&document, &lab.folder, args.json), &lab.folder, output::PAGE);
+    Ok(shown.code(match document.rows.iter().any(|row| row.problem.is_some()) {
         _ if lab.stop.load(Ordering::Relaxed) => exit::INTERRUPTED,
         true => exit::INVALID,
         false => exit::OK,
-    })
+    }))
+}
+
+fn show(document: &LabDocument, folder: &Path, as_json: bool) -> Result<()> {
+    if as_json {
+        return output::print_json(document);
+    }
+    output::print_report(&lab::terminal(document, &output::style()))?;
+    output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", folder.display()))
 }
 
 /// A length that every tool knows.

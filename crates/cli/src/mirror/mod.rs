@@ -8,6 +8,7 @@ use crate::args::mirror::MirrorArgs;
 use crate::folder::Folder;
 use crate::observe::End;
 use crate::run::guards::{errors_spent, requests_spent};
+use crate::unshown::Shown;
 use crate::{clock, environment, exit, output, secrets, signals};
 use anyhow::{Context, Result};
 use books::{Book, Ledger};
@@ -65,15 +66,17 @@ pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     book.close_interval();
     let head = Head { started_at, listen, shown, length, limits, aborted };
     let document = document(args, head, &book, &sink, &asker);
-    present(args, &folder, &document)?;
+    output::write(&folder.join(FILE), &(output::to_json(&document)? + "\n"))?;
+    output::write_beside(&folder.join(output::PAGE), &report::html(&document));
+    let shown = Shown::of(present(args, &folder, &document), &folder, output::PAGE);
     let account = &document.account;
     let told = account.compared + account.left_out() + account.skipped.values().sum::<u64>();
     anyhow::ensure!(account.offered == told, "{} requests came in, and {told} are told of", account.offered);
-    Ok(match document.verdict {
+    Ok(shown.code(match document.verdict {
         MirrorVerdict::NotSlower => exit::OK,
         MirrorVerdict::Slower | MirrorVerdict::FailsMore => exit::FAILED,
         MirrorVerdict::Unknown => exit::INVALID,
-    })
+    }))
 }
 
 /// Closes intervals until the end. True if it came because as many requests had failed as may.
@@ -220,8 +223,6 @@ fn verdict(
 }
 
 fn present(args: &MirrorArgs, folder: &Path, document: &MirrorDocument) -> Result<()> {
-    output::write(&folder.join(FILE), &(output::to_json(document)? + "\n"))?;
-    output::write_beside(&folder.join(output::PAGE), &report::html(document));
     if args.json {
         output::print_json(document)?;
     } else {

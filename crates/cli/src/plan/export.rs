@@ -37,8 +37,8 @@ impl Variables {
                 };
                 self.around_places(part, value, &what)
             }),
-            // Whoever asks for the plan in another form wants to run it, and an expectation takes no variable.
-            Holds::Expectation => text.raw.clone(),
+            // Whoever asks for the plan in another form wants to run it, and these take no variables.
+            Holds::Expectation | Holds::Sql | Holds::Cql => text.raw.clone(),
             holds => holds.shown(&text.raw),
         }
     }

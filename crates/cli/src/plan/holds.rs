@@ -1,6 +1,7 @@
 //! What a field's value is to whoever must not know it: what of it may be shown, here alone. And which values name files.
 
 use crate::secrets;
+use unblink_wire::{cql, postgres};
 
 /// What stands in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +15,10 @@ pub(crate) enum Holds {
     /// Its value may be one.
     Header,
     Body,
+    /// A statement of SQL: its literals may be secrets.
+    Sql,
+    /// The same of CQL.
+    Cql,
     /// It may name a request by its URL.
     Objective,
     /// An answer may give a secret back.
@@ -33,6 +38,8 @@ impl Holds {
             | "cross-check-scrape" => Holds::Url,
             "header" => Holds::Header,
             "body" | "json" | "form" | "multipart" | "message" | "command" | "script-arg" => Holds::Body,
+            "sql" => Holds::Sql,
+            "cql" => Holds::Cql,
             "slo" | "abort-on" => Holds::Objective,
             "expect" | "until" | "await" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script" => {
@@ -45,6 +52,11 @@ impl Holds {
     /// Variables in it are filled in when it is sent.
     pub(super) fn takes_variables(self) -> bool {
         matches!(self, Holds::Url | Holds::Header | Holds::Body)
+    }
+
+    /// A variable of the environment in it would be sent as it is written, which nobody means.
+    pub(super) fn is_statement(self) -> bool {
+        matches!(self, Holds::Sql | Holds::Cql)
     }
 
     /// It is nothing that somebody must not know, whatever its text; an objective tells no more than the report.
@@ -68,6 +80,8 @@ impl Holds {
             Holds::Header if is_seen_header(text) => text.to_string(),
             Holds::Header => secrets::mask_header(text),
             Holds::Body => secrets::MASK.to_string(),
+            Holds::Sql => postgres::shown(text),
+            Holds::Cql => cql::shown(text),
             Holds::Url => secrets::mask_url(text),
             Holds::Objective => secrets::mask_objective(text),
             Holds::Expectation => secrets::mask_expectation(text),

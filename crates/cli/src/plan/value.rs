@@ -43,6 +43,16 @@ pub(super) fn read_by<T: FromArgMatches>(plan: &PlanFile, given: &[Given], comma
 pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString> {
     Ok(match field.holds {
         Holds::File if text.raw != "-" => plan.beside(&text.raw).into_os_string(),
+        holds if holds.is_statement() => {
+            if let Some(variable) = variable_in(&text.raw) {
+                let message = format!(
+                    "{variable}: nothing of the environment is filled into a statement: let it be a value, {{{{x}}}}, which \
+                     [let] takes from a file, such as x = \"csv(FILE)\""
+                );
+                return Err(plan.error(text, message));
+            }
+            text.raw.clone().into()
+        }
         holds if holds.takes_variables() => filled_in(plan, Form::of(&field.name), text)?.into(),
         _ => text.raw.clone().into(),
     })
@@ -62,6 +72,13 @@ pub(super) fn filled_in(plan: &PlanFile, form: Form, text: &Text) -> Result<Stri
         known.or_else(|| (!is_sent || plan.is_for_elsewhere).then(|| stand_in.to_string()))
     };
     fill(&text.raw, form, value).map_err(|why| plan.error(text, why))
+}
+
+/// The first `${NAME}` of a text. In `$${` a text in dollars may begin.
+fn variable_in(text: &str) -> Option<&str> {
+    let starts = text.match_indices("${").map(|(at, _)| at).filter(|&at| !text[..at].ends_with('$'));
+    let mut all = starts.filter_map(|at| Some(&text[at..=at + text[at..].find('}')?]));
+    all.find(|found| secrets::is_one_variable(found))
 }
 
 /// Is a body a variable that the environment lacks? What it says, templates and all, is not known then.

@@ -8,7 +8,7 @@ use super::url::Url;
 use super::version::Rendered;
 use crate::aside::Aside;
 use crate::errors::{refuse, refused};
-use crate::secrets::{self, MASK};
+use crate::secrets::{self, Known, MASK};
 use anyhow::{Context, Result, bail};
 use unblink_wire::blank::Blank;
 use unblink_wire::redis::{self, Command, User};
@@ -148,7 +148,8 @@ pub(super) fn numbered(request: &Request) -> Result<String> {
     let mut shown = vec![name_of(request).to_string()];
     for (place, word) in words(&text).unwrap_or_default().iter().enumerate().skip(1) {
         let is_drawn = place == 1 && Blank::new(word).has_gaps();
-        shown.push(if is_drawn { String::from_utf8_lossy(word).into_owned() } else { MASK.to_string() });
+        let key = || Known::of_variables().masked(&String::from_utf8_lossy(word));
+        shown.push(if is_drawn { key() } else { MASK.to_string() });
     }
     Ok(shown.join(" "))
 }

@@ -40,6 +40,7 @@ use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer};
+use crate::unshown::Shown;
 use crate::values_sent::SoFar;
 use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
@@ -68,9 +69,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
     let (document, tally) = recorded(args, prepared, &folder, &interruptions)?;
-    output::present(&document, &tally, &args.exports, Some(&folder))?;
+    let shown =
+        Shown::of(output::present(&document, &tally, &args.exports, Some(&folder)), &folder, output::PAGE);
     keep(args, &folder, &document);
-    Ok(exit::of_run(&document))
+    Ok(shown.code(exit::of_run(&document)))
 }
 
 /// The same as a stage of a sign-off, in a folder of its own and without a word on standard output.

@@ -1,9 +1,7 @@
 //! Secrets that are known by their text or by their name, wherever they stand in what is shown of requests and answers.
 
-use super::MASK;
-use regex::{Captures, Regex};
-use std::borrow::Cow;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use super::{MASK, marked};
+use std::sync::{Mutex, PoisonError};
 
 /// A shorter text stands in too many places that have nothing to do with it.
 const TEXT_MIN: usize = 4;
@@ -69,9 +67,7 @@ impl Known {
             text.truncate(text.len() - length);
             text.push_str(MASK);
         }
-        let text = IN_JSON.replace_all(&text, |found: &Captures<'_>| masked_value(found));
-        let json = JSON.replace_all(&text, |found: &Captures<'_>| masked_value(found));
-        FIELD.replace_all(&json, |found: &Captures<'_>| masked_value(found)).into_owned()
+        marked::masked(text)
     }
 
     /// Some of these bytes are one of them.
@@ -96,105 +92,9 @@ pub(crate) fn percent_encoded(text: &str, space: &str) -> String {
     text.bytes().map(coded).collect()
 }
 
-/// A member of a JSON object whose value is a text, a number, or a list without objects.
-static JSON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?<before>"(?<name>(?:[^"\\]|\\.)*)"\s*:\s*)(?<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|-?[0-9][^,}\]\s]*|\[[^\[\]{}]*\])"#)
-        .expect("a regular expression")
-});
-
-/// The same in a text of JSON that stands in another one.
-static IN_JSON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?<before>\\"(?<name>[^"\\]+)\\"\s*:\s*)(?<value>\\"(?:[^"\\]|\\[^"\\]|\\\\(?:\\["\\]|[^"\\]))*(?:\\"|\\*$)|-?[0-9][^,}\]\s]*)"#,
-    )
-    .expect("a regular expression")
-});
-
-/// A field of a form or of a query, or a setting.
-static FIELD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?<before>\b(?<name>[A-Za-z0-9_.%-]+)=)(?<value>[^&\s;"'<>,]+)"#)
-        .expect("a regular expression")
-});
-
-fn masked_value(found: &Captures<'_>) -> String {
-    if !is_secret_name(&found["name"]) {
-        return found[0].to_string();
-    }
-    let quote = match &found["value"] {
-        value if value.starts_with('"') => "\"",
-        value if value.starts_with('\\') => "\\\"",
-        _ => "",
-    };
-    format!("{}{quote}{MASK}{quote}", &found["before"])
-}
-
-/// Words of names whose values nobody else must see.
-const WORDS: [&str; 22] = [
-    "auth",
-    "authorization",
-    "bearer",
-    "cookie",
-    "cookies",
-    "credential",
-    "credentials",
-    "csrf",
-    "cvc",
-    "cvv",
-    "jwt",
-    "key",
-    "otp",
-    "passphrase",
-    "passwd",
-    "pin",
-    "pwd",
-    "session",
-    "sid",
-    "signature",
-    "ssn",
-    "xsrf",
-];
-/// The same wherever they stand in a name.
-const PARTS: [&str; 5] = ["apikey", "password", "secret", "sessionid", "token"];
-
-/// The name of a header, a field or a value says that its value is a secret.
-pub(crate) fn is_secret_name(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    PARTS.iter().any(|part| lower.contains(part)) || words(name).any(|word| WORDS.contains(&word.as_ref()))
-}
-
-/// `accessKey`, `access_key` and `Access-Key` have the same words.
-fn words(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    parts.flat_map(|part| {
-        let starts = part.char_indices().scan(false, |was_lower, (at, c)| {
-            let starts = *was_lower && c.is_ascii_uppercase();
-            *was_lower = c.is_ascii_lowercase();
-            Some(starts.then_some(at))
-        });
-        let mut edges: Vec<usize> = [0].into_iter().chain(starts.flatten()).collect();
-        edges.push(part.len());
-        let pieces: Vec<_> =
-            edges.windows(2).map(|edge| Cow::Owned(part[edge[0]..edge[1]].to_ascii_lowercase())).collect();
-        pieces
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_tell_secrets() {
-        for name in
-            ["token", "accessToken", "X-Api-Key", "api_key", "apiKey", "Set-Cookie", "PASSWORD2", "user.pin"]
-        {
-            assert!(is_secret_name(name), "{name}");
-        }
-        for name in ["keyboard", "monkey", "author", "spin", "Content-Type", "id", "side", "country_code", ""]
-        {
-            assert!(!is_secret_name(name), "{name}");
-        }
-    }
 
     #[test]
     fn what_is_known_is_masked_wherever_it_stands() {

@@ -1,14 +1,18 @@
 //! Secrets in headers, URLs and bodies never reach a report, a log or a store.
 
 mod known;
+mod marked;
+mod named;
 mod objective;
 mod url;
 mod wrong_url;
 
 use crate::aside::Aside;
-pub(crate) use known::{Known, is_secret_name, note_variable, percent_encoded};
+pub(crate) use known::{Known, note_variable, percent_encoded};
+pub(crate) use named::is_secret_name;
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
+use unblink_wire::{cql, postgres};
 use unblink_workload::answer::Condition;
 pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by, percent_decoded};
 pub(crate) use wrong_url::mask_wrong_url;
@@ -61,6 +65,8 @@ fn mask_of(flag: &str) -> Option<fn(&str) -> String> {
     Some(match flag {
         "--header" => mask_header,
         "--body" | "--data" | "--message" | "--command" | "--script-arg" => mask_body,
+        "--sql" => postgres::shown,
+        "--cql" => cql::shown,
         "--expect" => mask_expectation,
         "--slo" | "--abort-on" => mask_objective,
         "--request" => mask_request,
@@ -217,6 +223,10 @@ mod tests {
             "--data=s3cret",
             "--message=s3cret",
             "--command=GET s3cret",
+            "--sql",
+            "SELECT 1 FROM t WHERE a = 's3cret'",
+            "--cql=SELECT b FROM t WHERE a = 's3cret' -- s3cret",
+            "--sql=SELECT $$s3cret$$, E's3cret', 'never closed s3cret",
             "--script-arg=s3cret",
             "--expect",
             "contains=s3cret",
@@ -252,6 +262,7 @@ mod tests {
             masked.contains("--request 80% GET /items?page=***&token=*** --request=20% POST"),
             "{masked}"
         );
+        assert!(masked.contains("--sql SELECT 1 FROM t WHERE a = '***' --cql=SELECT b FROM t"), "{masked}");
         assert!(masked.contains("--expect status=200") && !masked.contains('\u{1b}'), "{masked}");
     }
 }

@@ -7,6 +7,7 @@ use crate::args::agents::Series;
 use crate::args::signoff::SignoffArgs;
 use crate::errors::refuse;
 use crate::plan::{self, Stage, Stages};
+use crate::unshown::Shown;
 use crate::{agents, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use stage::Conduct;
@@ -62,8 +63,8 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
         }
         return Err(error);
     }
-    report(args, &folder, &document)?;
-    Ok(code(&document))
+    let shown = Shown::of(report(args, &folder, &document), &folder, output::PAGE);
+    Ok(shown.code(code(&document)))
 }
 
 /// Runs one stage after the other, until all are over or the user ends it.

@@ -18,6 +18,7 @@ use crate::args::steady::Warmup;
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::scenario::{self, Scenario};
+use crate::unshown::Shown;
 use crate::value::{Connections, Shape};
 use crate::values_sent::{self, Laws};
 use crate::{clock, environment, exit, history, load, output, precision, retry, run, script, secrets};
@@ -58,9 +59,10 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
     let (document, tally) = simulation.run_into(&folder)?;
-    output::present(&document, &tally, &args.exports, Some(&folder))?;
+    let shown =
+        Shown::of(output::present(&document, &tally, &args.exports, Some(&folder)), &folder, output::PAGE);
     history::keep(&args.keep, std::slice::from_ref(&*folder));
-    Ok(exit::of_run(&document))
+    Ok(shown.code(exit::of_run(&document)))
 }
 
 /// What `args` come to: the plan, and the load in one line.

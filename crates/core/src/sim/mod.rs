@@ -222,3 +222,49 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
     let ended = client.ended;
     Driven { summary: SimSummary { last_ok, events: world.events() }, end, ended }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::Pool;
+    use crate::plan::{LoadSpec, PlanSpec};
+    use crate::schedule::{Phase, Process, Rate};
+
+    /// However many answers end in a reset after their first events, and whoever had given them up before.
+    #[test]
+    fn nothing_is_remembered_of_answers_that_are_over() {
+        for timeout in [Nanos::from_secs(30), Nanos::from_millis(120)] {
+            let plan = Plan::new(PlanSpec {
+                load: LoadSpec::Open {
+                    phases: vec![Phase::hold(Rate::per_second(20), Nanos::from_secs(20))],
+                    process: Process::Even,
+                },
+                warmup: Nanos::ZERO,
+                limit: None,
+                timeout,
+                drain: Some(Nanos::from_secs(30)),
+                pool: Pool::Auto { max: 1_000 },
+                threads: 1,
+                retry: None,
+                idempotent: vec![true],
+                mix: Default::default(),
+                origins: Default::default(),
+                rate_cap: None,
+            });
+            let plan = plan.expect("a plan");
+            let events = Some(EventSpec { count: 10, gap: Service::Constant(Nanos::from_millis(20)) });
+            let service = Service::Constant(Nanos::from_millis(10));
+            let server = ServerSpec { events, reset_one_in: 3, ..ServerSpec::new(service) };
+            let spec = WorldSpec::new(server);
+            let mut world = World::new(&spec, spec.servers(&plan), ZERO, spec.seed, ());
+            let mut resets = 0;
+            let intervals = Intervals::new(&plan, ZERO, |interval: &Interval| {
+                resets += interval.bank.counters.measured.failed_total();
+            });
+            drive_load(&plan, Part::default(), &mut world, ZERO, None, intervals);
+            assert!(resets > 50 || timeout < Nanos::from_secs(1), "{resets}");
+            // What the run's end leaves open is no more than is under way at once.
+            assert!(world.heard() <= 5, "{} with a timeout of {timeout:?}", world.heard());
+        }
+    }
+}

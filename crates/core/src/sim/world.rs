@@ -57,7 +57,8 @@ enum What {
     Heard(FlightId),
     Answer(FlightId, u16, Then),
     /// The server resets the connection, and with it whatever is under way there.
-    Reset(ConnId),
+    /// The flight is the one whose answer ends there.
+    Reset(ConnId, FlightId),
     Connected(ConnId, Nanos),
     Refused(ConnId),
     /// The place of a request that was given up is free.
@@ -154,6 +155,12 @@ impl<W: Watch> World<W> {
         }
     }
 
+    /// Answers of which the client has seen events and no end.
+    #[cfg(test)]
+    pub(super) fn heard(&self) -> usize {
+        self.heard.len()
+    }
+
     /// What a connection takes at once.
     pub(super) fn room(&self) -> Room {
         self.room
@@ -241,6 +248,10 @@ impl<W: Watch> World<W> {
         let event = match self.arrived.pop_front() {
             None => Event::Tick,
             Some((_, what)) => {
+                if let What::Reset(_, flight) = what {
+                    // Nothing more comes of its answer.
+                    self.heard.remove(&flight);
+                }
                 let event = self.begun(seen(what, now), now);
                 self.told(event, client)
             }
@@ -354,7 +365,7 @@ impl<W: Watch> World<W> {
                 then @ Then::Redirected(_) if status == 200 => What::Answer(flight, FOUND, then),
                 then => What::Answer(flight, status, then),
             },
-            None => What::Reset(conn),
+            None => What::Reset(conn, flight),
         };
         let mut at = self.send_events(conn, flight).max(taken.ends + self.delay());
         if let Some((_, before)) = turn {
@@ -396,7 +407,7 @@ fn seen(what: What, now: Instant) -> Event {
         What::Refused(conn) => Event::ConnectFailed(conn, FailureKind::CONNECT_REFUSED),
         What::Heard(flight) => Event::Heard(flight, Events { events: 1, keep_alives: 0 }),
         What::Cancelled(flight) => Event::Lost(flight, Loss { kind: FailureKind::RESET, unprocessed: false }),
-        What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
+        What::Reset(conn, _) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
         What::Unmade(flight) => {
             Event::Lost(flight, Loss { kind: FailureKind::SCRIPT_FAILED, unprocessed: false })
         }

@@ -73,7 +73,8 @@ impl Fault {
     }
 }
 
-/// A duration with the largest unit that keeps it at 1 or above, without trailing zeros.
+/// A duration with the largest unit that keeps it at 1 or above, to a thousandth of it, without trailing zeros: what was made
+/// for another length has no end of digits.
 pub(super) fn show(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         S.. => (S, "s"),
@@ -81,10 +82,11 @@ pub(super) fn show(ns: u64) -> String {
         1_000.. => (1_000, "µs"),
         _ => (1, "ns"),
     };
-    let fraction = format!("{:09}", (ns % unit_ns) * (S / unit_ns));
+    let thousandths = (ns * 1_000 + unit_ns / 2) / unit_ns;
+    let fraction = format!("{:03}", thousandths % 1_000);
     let fraction = fraction.trim_end_matches('0');
     let point = if fraction.is_empty() { "" } else { "." };
-    format!("{}{point}{fraction} {unit}", ns / unit_ns)
+    format!("{}{point}{fraction} {unit}", thousandths / 1_000)
 }
 
 #[cfg(test)]
@@ -93,6 +95,14 @@ mod tests {
 
     fn described(name: &str) -> String {
         Scenario::preset(name).expect("a preset").describe()
+    }
+
+    #[test]
+    fn what_was_made_for_another_length_has_no_end_of_digits() {
+        let stall = Scenario::preset("stall").expect("a preset").for_length(4 * S);
+        assert_eq!(stall.describe(), "every answer takes 10 ms; nothing is answered from 2 s to 2.067 s");
+        let shown = [1, 999, 1_500, 66_666_666, 1_999_999_999, 86_400 * S].map(show);
+        assert_eq!(shown, ["1 ns", "999 ns", "1.5 µs", "66.667 ms", "2 s", "86400 s"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Load tools as data: how each is called, found, installed and read. One TOML file per tool and mode.
 
+mod built_in;
 mod find;
 mod install;
 mod maven;
@@ -13,12 +14,15 @@ pub use template::{TemplateError, Values};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use regex::Regex;
 use serde::Deserialize;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::fingerprint::fingerprint;
 
+use self::built_in::BUILT_IN;
+use crate::case::Case;
 use crate::read::Output;
 use crate::{EventStream, Protocol, Scenario};
 
@@ -55,6 +59,9 @@ pub struct Definition {
     /// Exit codes besides 0 that leave figures that count: a tool may call failed requests a failure of its own.
     #[serde(default)]
     pub exit_codes: Vec<i32>,
+    /// How many seconds after the end of the load it may take to end, for one that counts its requests: the slower the
+    /// answers, the longer it asks.
+    pub overtime_s: Option<u64>,
     /// How to ask for the version.
     pub version: Version,
     /// How to read the output.
@@ -68,7 +75,19 @@ pub struct Definition {
     pub fingerprint: Option<String>,
 }
 
+/// A tool may take this much longer than its load, beside the timeout of its last requests: k6 starts thousands of
+/// virtual users, and Java starts at all.
+const OVERTIME: Duration = Duration::from_secs(45);
+/// A tool that takes longer than a day hangs.
+const OVERTIME_S_MAX: u64 = 86_400;
+
 impl Definition {
+    /// How long a load of the case may take from the start of the program to its end.
+    pub fn patience(&self, case: &Case) -> Duration {
+        let usual = Duration::from_nanos(case.timeout_ns()) + OVERTIME;
+        case.duration + self.overtime_s.map_or(usual, Duration::from_secs)
+    }
+
     /// Whether the scenario can be served in what the tool speaks. Where requests wait for a slot, how long an answer's later
     /// events take decides about the first events of others, and the exact truth does not know these.
     pub fn can_meet(&self, scenario: &Scenario) -> bool {
@@ -181,42 +200,6 @@ pub enum DefinitionError {
     },
 }
 
-/// Modes of one program have its `[install]` and `[version]` in a file of their own.
-macro_rules! with_install {
-    ($mode:literal, $install:literal) => {
-        concat!(include_str!(concat!("../../tools/", $mode)), include_str!(concat!("../../tools/", $install)))
-    };
-}
-
-/// The definitions that come with the program, in the order of tables.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("unblink-open", include_str!("../../tools/unblink-open.toml")),
-    ("unblink-closed", include_str!("../../tools/unblink-closed.toml")),
-    ("wrk2", include_str!("../../tools/wrk2.toml")),
-    ("vegeta", include_str!("../../tools/vegeta.toml")),
-    ("k6-arrival-rate", include_str!("../../tools/k6-arrival-rate.toml")),
-    ("oha-corrected", include_str!("../../tools/oha-corrected.toml")),
-    ("oha-rate", include_str!("../../tools/oha-rate.toml")),
-    ("fortio", include_str!("../../tools/fortio.toml")),
-    ("bombardier-rate", include_str!("../../tools/bombardier-rate.toml")),
-    ("artillery", include_str!("../../tools/artillery.toml")),
-    ("hyperfoil", include_str!("../../tools/hyperfoil.toml")),
-    ("gatling-open", with_install!("gatling-open.toml", "gatling.install.toml")),
-    ("jmeter-precise", with_install!("jmeter-precise.toml", "jmeter.install.toml")),
-    ("jmeter-open", with_install!("jmeter-open.toml", "jmeter.install.toml")),
-    ("wrk", include_str!("../../tools/wrk.toml")),
-    ("ab", include_str!("../../tools/ab.toml")),
-    ("hey", include_str!("../../tools/hey.toml")),
-    ("h2load", include_str!("../../tools/h2load.toml")),
-    ("bombardier", include_str!("../../tools/bombardier.toml")),
-    ("autocannon", include_str!("../../tools/autocannon.toml")),
-    ("k6-constant-vus", include_str!("../../tools/k6-constant-vus.toml")),
-    ("oha", include_str!("../../tools/oha.toml")),
-    ("locust", include_str!("../../tools/locust.toml")),
-    ("gatling-closed", with_install!("gatling-closed.toml", "gatling.install.toml")),
-    ("jmeter-threads", with_install!("jmeter-threads.toml", "jmeter.install.toml")),
-];
-
 impl Definition {
     /// Those that come with the program.
     pub fn built_in() -> Result<Vec<Definition>, DefinitionError> {
@@ -250,6 +233,7 @@ impl Definition {
             files: BTreeMap::new(),
             environment: BTreeMap::new(),
             exit_codes: Vec::new(),
+            overtime_s: None,
             version: Version { command: None, pattern: None },
             output,
             install: None,
@@ -289,6 +273,13 @@ impl Definition {
             if events == 0 || events > EventStream::MOST {
                 return Err(format!("an answer has 1 to {} events", EventStream::MOST));
             }
+        }
+        if let Some(overtime_s) = self.overtime_s
+            && !(1..=OVERTIME_S_MAX).contains(&overtime_s)
+        {
+            return Err(format!(
+                "overtime_s = {overtime_s}: after its load a tool may take 1 to {OVERTIME_S_MAX} s to end"
+            ));
         }
         let words = self.command.iter().chain(self.convert.iter().flatten());
         for word in words {
@@ -382,6 +373,36 @@ mod tests {
         assert!(told("events = 0").expect_err("none").contains("1 to 10000"));
         assert!(told("protocol = \"websocket\"\nevents = 3").expect_err("no").contains("WebSocket"));
         assert!(told("protocol = \"spdy\"").expect_err("unknown").contains("spdy"));
+    }
+
+    #[test]
+    fn a_tool_that_counts_may_take_longer_than_its_load() {
+        let case = Case::preset("ramp", Duration::from_secs(60)).expect("a preset");
+        let patience_s = |head: &str| {
+            with(|text| format!("{head}\n{text}")).map(|definition| definition.patience(&case).as_secs())
+        };
+        assert_eq!(patience_s(""), Ok(60 + 30 + 45));
+        assert_eq!(patience_s("overtime_s = 600"), Ok(660));
+        for wrong in ["overtime_s = 0", "overtime_s = 86401"] {
+            let error = patience_s(wrong).expect_err(wrong);
+            assert!(error.contains(wrong) && error.contains("1 to 86400 s"), "{error}");
+        }
+    }
+
+    #[test]
+    fn apache_bench_by_count_has_time_for_the_ramp() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/article/ab-count.toml");
+        let definition = Definition::load(&path).expect("a definition");
+        let case = Case::preset("ramp", Duration::from_secs(60)).expect("a preset");
+        // It asks as often as the rate comes to; each of its users waits for as long as an answer takes.
+        let (mut now_ns, mut asked) = (0_u64, 0);
+        while asked < case.planned() {
+            now_ns += case.scenario.baseline_ns(now_ns);
+            asked += u64::from(case.users);
+        }
+        let needed = Duration::from_nanos(now_ns);
+        assert!(needed > Duration::from_secs(360), "{needed:?}");
+        assert!(definition.patience(&case) > needed + OVERTIME, "{needed:?}");
     }
 
     #[test]

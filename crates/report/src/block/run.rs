@@ -3,7 +3,7 @@
 use super::{Align, Block, Paint, Room, Section, Table, dim, plain};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{ConnectionMode, Origin, RunDocument};
+use unblink_artifact::document::{ConnectionMode, Finding, Origin, RunDocument};
 
 /// What a load of a named shape was run for.
 pub(crate) fn shape(doc: &RunDocument) -> Option<Section> {
@@ -58,7 +58,8 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
 
 /// What was found of it, the worst first.
 pub(crate) fn findings(doc: &RunDocument) -> Vec<Block> {
-    doc.validity.findings.iter().cloned().map(Block::Finding).collect()
+    let block = |finding: &Finding| Block::Finding(finding.clone(), facts::evidence(doc, finding));
+    doc.validity.findings.iter().map(block).collect()
 }
 
 /// The pool of each origin: asked for, reached, broken; and where connections went.

@@ -2,7 +2,9 @@
 
 use super::account::adds_up;
 use crate::format;
-use unblink_artifact::document::{RunDocument, RunStatus, Severity, ValidityStatus, Verdict, VerdictStatus};
+use unblink_artifact::document::{
+    Finding, RunDocument, RunStatus, Severity, ValidityStatus, Verdict, VerdictStatus,
+};
 
 /// `VALID`, `DEGRADED` or `INVALID`.
 pub(crate) fn validity_word(doc: &RunDocument) -> &'static str {
@@ -60,8 +62,22 @@ pub(crate) fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
+/// The numbers behind a finding, for people: an origin by its name.
+pub(crate) fn evidence(doc: &RunDocument, finding: &Finding) -> Vec<(String, String)> {
+    // What only other programs ask for.
+    let all = finding.evidence.iter().filter(|(name, _)| *name != "generator_is_narrowest");
+    let one = |(name, value): (&String, &f64)| match name.as_str() {
+        "origin" => match doc.origins.get(*value as usize) {
+            Some(origin) => (name.clone(), origin.name.to_string()),
+            None => number(name, *value),
+        },
+        name => number(name, *value),
+    };
+    all.map(one).collect()
+}
+
 /// A number behind a finding, read by the unit in its name: (name without the unit, figure).
-pub(crate) fn evidence(name: &str, value: f64) -> (String, String) {
+fn number(name: &str, value: f64) -> (String, String) {
     let words = |name: &str| name.replace('_', " ");
     if let Some(what) = name.strip_suffix("_ns").filter(|_| value >= 0.0) {
         (words(what), format::duration(value.round() as u64))
@@ -106,9 +122,19 @@ mod tests {
             ("pool_is_fixed", 1.0, ("pool is fixed", "yes")),
             ("p_value", 0.0, ("p value", "< 0.0001")),
         ] {
-            let (name, value) = evidence(name, value);
+            let (name, value) = number(name, value);
             assert_eq!((name.as_str(), format::plain(&value).as_str()), expected);
         }
+    }
+
+    #[test]
+    fn an_origin_is_named() {
+        let doc = fixture::origins();
+        let mut finding = fixture::one_arrival().validity.findings[0].clone();
+        finding.evidence = [("origin".into(), 1.0), ("generator_is_narrowest".into(), 0.0)].into();
+        let second = doc.origins[1].name.to_string();
+        assert!(second.contains("://"), "{second}");
+        assert_eq!(evidence(&doc, &finding), [("origin".to_string(), second)]);
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub(crate) fn blocks(out: &mut String, blocks: &[Block], scope: &str, level: u8)
                 write_table(out, table);
                 Ok(())
             }
-            Block::Finding(finding) => {
-                write_finding(out, finding);
+            Block::Finding(finding, evidence) => {
+                write_finding(out, finding, evidence);
                 Ok(())
             }
             Block::Picture(_, picture) => {
@@ -110,7 +110,7 @@ fn hatch(id: &str) -> String {
     canvas.body
 }
 
-fn write_finding(out: &mut String, finding: &Finding) {
+fn write_finding(out: &mut String, finding: &Finding, evidence: &[(String, String)]) {
     let class = severity_class(finding.severity);
     let _ = write!(
         out,
@@ -120,10 +120,8 @@ fn write_finding(out: &mut String, finding: &Finding) {
         escape(&finding.code),
         facts::severity_word(finding.severity),
     );
-    // What only other programs ask for.
-    for (name, value) in finding.evidence.iter().filter(|(name, _)| *name != "generator_is_narrowest") {
-        let (name, value) = facts::evidence(name, *value);
-        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(&name), escape(&value));
+    for (name, value) in evidence {
+        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(name), escape(value));
     }
     out.push_str("</p></article>");
 }

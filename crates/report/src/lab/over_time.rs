@@ -15,9 +15,15 @@ const APART: f64 = 10.0;
 const LEGEND: [(&str, &str); 3] =
     [("response", "an open load"), ("service", "a closed one"), ("event", "the server misbehaves")];
 
+/// What is drawn: events only of a server that has some.
+fn legend(cells: &[&LabCell]) -> Vec<(&'static str, &'static str)> {
+    let has_events = cells.iter().any(|cell| !cell.scenario.events.is_empty());
+    LEGEND.into_iter().filter(|(mark, _)| has_events || *mark != "event").collect()
+}
+
 /// How long the slowest took, by when they came.
 pub(crate) fn latency(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
-    half("lab-latency", scope, title, LEGEND.into(), |canvas| {
+    half("lab-latency", scope, title, legend(cells), |canvas| {
         let plot = Plot::of(canvas, 62.0);
         let all = || cells.iter().flat_map(|cell| cell.log.over_time.iter().map(|moment| moment.max_ns));
         let (Some(low), Some(high)) = (all().min(), all().max()) else {
@@ -58,7 +64,7 @@ fn at(moment: &LabMoment, stretch_ns: u64, x: &Scale, y: &Scale) -> (f64, f64) {
 
 /// Answers per second, in stretches that are shorter than an event.
 pub(crate) fn completions(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
-    half("lab-completions", scope, title, LEGEND.into(), |canvas| draw_completions(canvas, cells))
+    half("lab-completions", scope, title, legend(cells), |canvas| draw_completions(canvas, cells))
 }
 
 fn draw_completions(canvas: &mut Canvas, cells: &[&LabCell]) {

@@ -9,7 +9,7 @@ use crate::svg::canvas::{Canvas, n};
 use crate::svg::picture::half;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use unblink_artifact::lab::{LabCell, LabEvent, LabRequest};
+use unblink_artifact::lab::{LabCell, LabRequest};
 
 /// Dots closer than this are one: a minute of requests in a row has some sixty thousand of them.
 const APART: f64 = 0.5;
@@ -29,11 +29,10 @@ pub(super) fn of(scenario: &str, tools: &[(&LabCell, Vec<LabRequest>)]) -> Scatt
     let end_ns = all().map(|request| request.came_ns).max().unwrap_or(1);
     let picture = |(cell, requests): &(&LabCell, Vec<LabRequest>)| {
         let tool = &cell.tool.name;
-        let came = requests.iter().filter(|request| is_in(request, &cell.scenario.events)).count() as u64;
         let title = Title {
             finding: format!(
                 "{tool}: {} of the {} requests due in the event",
-                format::count(came),
+                format::count(cell.offered.seen_in_events),
                 format::count(cell.offered.planned_in_events)
             ),
             plotted: format!(
@@ -65,10 +64,6 @@ pub(super) fn of(scenario: &str, tools: &[(&LabCell, Vec<LabRequest>)]) -> Scatt
     Scattered { scenario: scenario.to_owned(), pictures: tools.iter().map(picture).collect() }
 }
 
-fn is_in(request: &LabRequest, events: &[LabEvent]) -> bool {
-    events.iter().any(|event| (event.from_ns..event.to_ns).contains(&request.came_ns))
-}
-
 /// A path of dots; those that would lie on each other are drawn once.
 fn apart(dots: impl Iterator<Item = (f64, f64)>) -> String {
     let step = |value: f64| (value / APART).round() as i64;
@@ -91,12 +86,5 @@ mod tests {
         let d = apart(row.chain([(65.0, 40.0)]));
         assert_eq!(d.matches("h0").count(), 10_000 / 500 + 1 + 1, "{d}");
         assert!(d.starts_with("M60 200h0M60.5 200h0") && d.contains("M65 40h0"), "{d}");
-    }
-
-    #[test]
-    fn an_event_ends_before_its_end() {
-        let events = [LabEvent { from_ns: 10, to_ns: 20 }];
-        let came = |came_ns| is_in(&LabRequest { came_ns, took_ns: 1 }, &events);
-        assert_eq!([came(9), came(10), came(19), came(20)], [false, true, true, false]);
     }
 }

@@ -96,7 +96,7 @@ impl Screen {
                     self.labelled(Paint::Bold, &format!("  {name:<width$}"), &format!("{figure}: {means}"));
                 }
             }
-            Block::Finding(finding) => {
+            Block::Finding(finding, _) => {
                 let (mark, paint) = match finding.severity {
                     Severity::Note => ("·", Paint::Dim),
                     Severity::Degrades => ("!", Paint::Finding),

@@ -167,6 +167,25 @@ fn what_stopped_some_machines_did_not_stop_all() {
     }
 }
 
+/// Where none was set, none can be missed.
+#[test]
+fn objectives_are_spoken_of_where_there_are_some() {
+    let agents: &'static Agents = Box::leak(Box::new(Agents { stopped: 185, ..agents() }));
+    for agents in [None, Some(agents)] {
+        let message = |has_objectives| {
+            let end = End::Aborted { guard: Some("--kill-file stop exists"), withheld: 185 };
+            let world = World::with(|w| {
+                (w.evidence.end, w.evidence.agents) = (end, agents);
+                w.evidence.has_objectives = has_objectives;
+            });
+            world.finding(Code::Withheld).expect("a finding").message
+        };
+        let (with, without) = (message(true), message(false));
+        assert!(with.ends_with("withheld. No objective is met by a run that was not finished."), "{with}");
+        assert!(without.ends_with("withheld."), "{without}");
+    }
+}
+
 /// Each share has a thread: whoever wants more of them says so by shares, and `-t` is refused there.
 #[test]
 fn more_threads_are_more_shares() {
