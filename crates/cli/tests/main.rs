@@ -93,6 +93,7 @@ mod slo;
 mod steady;
 mod streams;
 mod terminal;
+mod token_aware;
 mod traces;
 mod transport;
 mod tried;

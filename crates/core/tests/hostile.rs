@@ -208,7 +208,8 @@ fn so_it_is_with_connections_that_take_several_requests() {
 #[test]
 fn so_it_is_where_some_connections_are_better_than_others() {
     let rerouted = (0..WORLDS).map(|seed| {
-        let (plan, server, stop) = if seed.is_multiple_of(2) { roomy_world(seed) } else { retrying_world(seed) };
+        let (plan, server, stop) =
+            if seed.is_multiple_of(2) { roomy_world(seed) } else { retrying_world(seed) };
         check(seed, (plan, Server { routes: true, ..server }, stop)).rerouted
     });
     let rerouted = rerouted.sum::<u64>();

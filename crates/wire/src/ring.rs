@@ -33,6 +33,16 @@ impl Ring {
         &self.nodes
     }
 
+    /// Of each range its end, and in order the nodes that hold it.
+    pub fn by_range(&self) -> impl Iterator<Item = (i64, Vec<SocketAddr>)> + '_ {
+        self.ends.iter().map(|&end| {
+            let mut nodes: Vec<_> =
+                self.replicas(end).iter().map(|&node| self.nodes[usize::from(node)]).collect();
+            nodes.sort_unstable();
+            (end, nodes)
+        })
+    }
+
     /// The numbers of the nodes that hold what has this token.
     #[inline]
     pub fn replicas(&self, token: i64) -> &[u16] {
@@ -53,14 +63,9 @@ mod tests {
     fn a_token_belongs_to_the_first_that_is_not_below_it() {
         let nodes = vec![([127, 0, 0, 1], 1).into(), ([127, 0, 0, 2], 1).into()];
         let ring = Ring::new(nodes, vec![(10, vec![1]), (-10, vec![0]), (i64::MAX, vec![1, 0])]);
-        for (token, replicas) in [
-            (i64::MIN, &[0][..]),
-            (-10, &[0]),
-            (-9, &[1]),
-            (10, &[1]),
-            (11, &[1, 0]),
-            (i64::MAX, &[1, 0]),
-        ] {
+        for (token, replicas) in
+            [(i64::MIN, &[0][..]), (-10, &[0]), (-9, &[1]), (10, &[1]), (11, &[1, 0]), (i64::MAX, &[1, 0])]
+        {
             assert_eq!(ring.replicas(token), replicas, "{token}");
         }
         let wraps = Ring::new(ring.nodes().to_vec(), vec![(5, vec![0]), (7, vec![1])]);

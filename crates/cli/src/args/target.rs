@@ -62,6 +62,13 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
     pub connect_to: Vec<String>,
 
+    /// Send each request of CQL to a node that has its row, as the cluster's ring of tokens says, if a connection to one has room
+    #[arg(long, help_heading = "Connections", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = true, default_missing_value = "true", hide_possible_values = true,
+          action = clap::ArgAction::Set)]
+    #[serde(skip_serializing_if = "is_true")]
+    pub token_aware: bool,
+
     /// Close each connection after this time; a fixed pool opens a new one in its place
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
     #[serde(serialize_with = "value::as_ns")]
@@ -145,6 +152,11 @@ impl TargetArgs {
         let TlsArgs { insecure, cacert, cert, key } = tls.clone();
         (self.insecure, self.cacert, self.cert, self.key) = (insecure, cacert, cert, key);
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde has it.
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// What punctuality may cost.

@@ -303,7 +303,8 @@ impl Connections {
         }
         self.end_own(slot);
         // A fixed pool keeps its size.
-        self.owed += u32::from(self.keeps_size && self.has_started || self.conns[slot].is_aged && !self.grows);
+        self.owed +=
+            u32::from(self.keeps_size && self.has_started || self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
         self.spread.add_one(self.conns[slot].carried);
         self.conns.release(slot);

@@ -128,10 +128,7 @@ pub(crate) fn run<L: Load>(
     let connections_max = max as usize;
     let mut world = World {
         random: server.seed,
-        books: Books {
-            are_routed: server.routes,
-            ..Books::new(server.room, server.age, owned::Owned::of(plan), connections_max)
-        },
+        books: Books::new(server.room, server.age, owned::Owned::of(plan), connections_max),
         tries: TryBooks::new(plan.spec(), server.room),
         timeout: plan.spec().timeout,
         hops: hops(plan),
@@ -148,6 +145,7 @@ pub(crate) fn run<L: Load>(
         closed_by_age: 0,
         rerouted: 0,
     };
+    world.books.are_routed = world.server.routes;
     world.books.chains.steps = redirected(plan).collect();
     let mut actions = Actions::new();
     let mut now = Instant(0);
@@ -342,7 +340,8 @@ impl World {
     fn route<L: Load>(&mut self, actions: &mut [Action], dispatch: &mut Dispatch<L>) {
         let [Action::Send { conn, flight, arrival, .. }, others @ ..] = actions else { return };
         let wants = |id: &ConnId| u64::from(id.slot) % 2 == *arrival % 2;
-        let free = self.books.open_ids().filter(wants).filter_map(|id| Some((dispatch.load_of(id)?, id.slot, id)));
+        let free =
+            self.books.open_ids().filter(wants).filter_map(|id| Some((dispatch.load_of(id)?, id.slot, id)));
         match free.min_by_key(|(load, slot, _)| (*load, *slot)) {
             Some((_, _, to)) if !wants(conn) => {
                 dispatch.rebind(*flight, to);

@@ -48,7 +48,10 @@ impl Cluster {
             replication: Replication::of(keyspace.rows().next()),
             is_murmur3: own.text("partitioner").is_some_and(|name| name.ends_with("Murmur3Partitioner")),
             schema: own.text("schema_version").map_or_else(
-                || own.uuid("schema_version").map_or_else(String::new, |id| format!("{:x}", u128::from_be_bytes(id))),
+                || {
+                    own.uuid("schema_version")
+                        .map_or_else(String::new, |id| format!("{:x}", u128::from_be_bytes(id)))
+                },
                 str::to_string,
             ),
         })
@@ -71,7 +74,8 @@ impl Cluster {
 
     /// Nodes of that data centre that tokens belong to, and of these, those that say where they listen.
     pub fn nodes_of(&self, data_center: &str) -> (usize, usize) {
-        let mine = || self.nodes.iter().filter(|node| node.data_center == data_center && !node.tokens.is_empty());
+        let mine =
+            || self.nodes.iter().filter(|node| node.data_center == data_center && !node.tokens.is_empty());
         (mine().count(), mine().filter(|node| node.address.is_some()).count())
     }
 
@@ -92,7 +96,8 @@ impl Cluster {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         let numbers: Vec<Option<u16>> = (self.nodes.iter())
             .map(|node| {
-                let address = node.address.filter(|_| node.data_center == data_center && !node.tokens.is_empty())?;
+                let address =
+                    node.address.filter(|_| node.data_center == data_center && !node.tokens.is_empty())?;
                 let known = addresses.iter().position(|one| *one == address);
                 let place = match known {
                     Some(place) => place,
@@ -138,7 +143,8 @@ impl Cluster {
             }
             Replication::ByDataCenter(each) => each,
         };
-        let mut wanted: BTreeMap<&str, Wanted<'_>> = each.iter().map(|(name, &n)| (&**name, self.wanted(name, n))).collect();
+        let mut wanted: BTreeMap<&str, Wanted<'_>> =
+            each.iter().map(|(name, &n)| (&**name, self.wanted(name, n))).collect();
         for node in onwards {
             if wanted.values().all(|one| one.left == 0) {
                 break;
@@ -164,7 +170,11 @@ impl Cluster {
     fn wanted(&self, name: &str, n: usize) -> Wanted<'_> {
         let mine = || self.nodes.iter().filter(|node| node.data_center == name && !node.tokens.is_empty());
         let racks: BTreeSet<&str> = mine().map(|node| &*node.rack).collect();
-        Wanted { left: n.min(mine().count()), of_same_rack: n.saturating_sub(racks.len()), racks: BTreeSet::new() }
+        Wanted {
+            left: n.min(mine().count()),
+            of_same_rack: n.saturating_sub(racks.len()),
+            racks: BTreeSet::new(),
+        }
     }
 }
 
@@ -196,7 +206,9 @@ impl Node {
 
 impl Replication {
     fn of(keyspace: Option<Row<'_>>) -> Replication {
-        let Some(words) = keyspace.and_then(|row| row.texts("replication", 2)) else { return Replication::First };
+        let Some(words) = keyspace.and_then(|row| row.texts("replication", 2)) else {
+            return Replication::First;
+        };
         let mut all: BTreeMap<&str, &str> = words.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
         // Of transient replicas the number stands behind a slash.
         let number = |text: &str| text.split('/').next().and_then(|n| n.trim().parse::<usize>().ok());
@@ -229,7 +241,8 @@ mod tests {
 
     /// Last parts of the addresses of the replicas of a token.
     fn of(ring: &Ring, token: i64) -> Vec<u8> {
-        let last = |address: &SocketAddr| address.to_string().split([':', '.']).nth(3).unwrap().parse().unwrap();
+        let last =
+            |address: &SocketAddr| address.to_string().split([':', '.']).nth(3).unwrap().parse().unwrap();
         ring.replicas(token).iter().map(|&node| last(&ring.nodes()[usize::from(node)])).collect()
     }
 
@@ -239,7 +252,10 @@ mod tests {
         let nodes = vec![node(1, here, &[0, 30]), node(2, here, &[10]), node(3, here, &[20])];
         let mut all = cluster(nodes, Replication::Simple(2));
         let ring = all.ring("a", |_| true);
-        assert_eq!([of(&ring, 0), of(&ring, 5), of(&ring, 25), of(&ring, 31)], [[1, 2], [2, 3], [1, 2], [1, 2]]);
+        assert_eq!(
+            [of(&ring, 0), of(&ring, 5), of(&ring, 25), of(&ring, 31)],
+            [[1, 2], [2, 3], [1, 2], [1, 2]]
+        );
         all.replication = Replication::Simple(9);
         assert_eq!(of(&all.ring("a", |_| true), 1), [2, 3, 1]);
         all.replication = Replication::First;

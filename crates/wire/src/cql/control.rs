@@ -83,10 +83,10 @@ impl Control {
         std::mem::take(&mut self.out)
     }
 
-    /// Asks how the cluster is, unless that has been asked.
-    pub fn ask(&mut self) {
+    /// Asks how the cluster is. False if something else is waited for.
+    pub fn ask(&mut self) -> bool {
         if self.step != Step::Listens {
-            return;
+            return false;
         }
         self.step = Step::Reads;
         self.tables = Default::default();
@@ -100,6 +100,7 @@ impl Control {
             }
             None => self.tables[KEYSPACE] = Some(Table::default()),
         }
+        true
     }
 
     fn ask_for_peers(&mut self) {
@@ -118,7 +119,8 @@ impl Control {
     /// What is wrong with the connection, which can't be used any longer.
     pub fn next(&mut self) -> Result<Option<Told>, String> {
         loop {
-            let Some(header) = self.received.first_chunk::<HEADER_BYTES>().map(|bytes| Header::read(*bytes)) else {
+            let Some(header) = self.received.first_chunk::<HEADER_BYTES>().map(|bytes| Header::read(*bytes))
+            else {
                 return Ok(None);
             };
             if header.version != RESPONSE {
@@ -153,7 +155,9 @@ impl Control {
                 self.step = Step::Registers;
                 put(0, opcode::REGISTER, &mut self.out, |out| {
                     out.extend_from_slice(&3u16.to_be_bytes());
-                    ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].map(|name| put_string(name, out));
+                    for name in ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"] {
+                        put_string(name, out);
+                    }
                 });
             }
             (Step::Registers, opcode::READY) => {
@@ -254,7 +258,9 @@ mod tests {
         assert_eq!(control.output()[4], opcode::STARTUP);
         control.feed(&frame(0, opcode::READY, b""));
         assert_eq!(control.next(), Ok(None));
-        assert!(control.output().ends_with(b"\0\x03\0\x0fTOPOLOGY_CHANGE\0\x0dSTATUS_CHANGE\0\x0dSCHEMA_CHANGE"));
+        assert!(
+            control.output().ends_with(b"\0\x03\0\x0fTOPOLOGY_CHANGE\0\x0dSTATUS_CHANGE\0\x0dSCHEMA_CHANGE")
+        );
         control.feed(&frame(0, opcode::READY, b""));
         assert_eq!(control.next(), Ok(None));
         let asked = control.output();
@@ -302,7 +308,8 @@ mod tests {
         let mut control = control();
         control.feed(&frame(0, opcode::ERROR, b"\0\0\x10\x01\0\x04busy"));
         assert_eq!(control.next(), Err("busy (overloaded)".into()));
-        for bytes in [&b"HTTP/1.1 400"[..], &frame(7, opcode::RESULT, b"\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0")] {
+        for bytes in [&b"HTTP/1.1 400"[..], &frame(7, opcode::RESULT, b"\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0")]
+        {
             let mut control = self::control();
             control.feed(bytes);
             assert!(control.next().is_err());

@@ -11,12 +11,7 @@ impl Connections {
 
     /// Takes a flight off a connection that was bound to it a moment ago. Nothing was sent meanwhile, so that all is as it was before.
     /// The most that were under way at once are not: they may be a few too many.
-    pub(in crate::dispatch) fn take_back<T>(
-        &mut self,
-        slot: u32,
-        flights: &mut Arena<T, 3>,
-        flight: u32,
-    ) {
+    pub(in crate::dispatch) fn take_back<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
         let (since, rested_from) = (self.conns[slot].since, self.conns[slot].rested_from);
         let room_from = self.room_from;
         let conn = self.free_place(slot, flights, flight, since);
