@@ -68,7 +68,7 @@ fn one_that_finds_no_room_where_its_row_is_goes_elsewhere() {
 #[test]
 fn where_requests_go_can_be_left_open() {
     let cluster = Cluster::start(false, false);
-    let any = run(&cluster, &["-R", "500", "-n", "100", "-c", "2", "--token-aware=false"]);
+    let any = run(&cluster, &["-R", "500", "-n", "100", "-c", "2", "--token-aware", "off"]);
     assert_eq!((counted(&any, "routed"), done(&cluster).0), (0, [100, 0]));
     let to = ["--connect-to", &format!("127.0.0.1:{0}:127.0.0.2:{0}", cluster.port)];
     let there = run(&cluster, &[&["-R", "500", "-n", "100", "-c", "2"], &to[..]].concat());
@@ -80,6 +80,8 @@ fn where_requests_go_can_be_left_open() {
     assert_eq!((counted(&run, "routed"), counted(&run, "without_key")), (0, 40));
     let shown = place.call(&["report", "out"]);
     assert!(shown.stdout.contains("ring: 2 nodes of here, replicas 1"), "{shown:?}");
+    let http = ["run", "http://127.0.0.1:1/", "-R", "1", "-n", "1", "--token-aware", "off"];
+    Place::new().call(&http).refused(&["is for Cassandra"]);
     // One node is no ring.
     let server = Server::start(Manner::default());
     let alone =

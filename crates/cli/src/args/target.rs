@@ -63,11 +63,9 @@ pub(crate) struct TargetArgs {
     pub connect_to: Vec<String>,
 
     /// Send each request of CQL to a node that has its row, as the cluster's ring of tokens says, if a connection to one has room
-    #[arg(long, help_heading = "Connections", value_name = "true|false", num_args = 0..=1, require_equals = true,
-          default_value_t = true, default_missing_value = "true", hide_possible_values = true,
-          action = clap::ArgAction::Set)]
-    #[serde(skip_serializing_if = "is_true")]
-    pub token_aware: bool,
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = TokenAware::On, help_heading = "Connections")]
+    #[serde(skip_serializing_if = "TokenAware::is_default")]
+    pub token_aware: TokenAware,
 
     /// Close each connection after this time; a fixed pool opens a new one in its place
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
@@ -154,9 +152,20 @@ impl TargetArgs {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde has it.
-fn is_true(value: &bool) -> bool {
-    *value
+/// Whether requests go where their rows are.
+#[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TokenAware {
+    /// Where the cluster has several nodes
+    On,
+    /// To any node
+    Off,
+}
+
+impl TokenAware {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // As serde has it.
+    fn is_default(&self) -> bool {
+        *self == TokenAware::On
+    }
 }
 
 /// What punctuality may cost.

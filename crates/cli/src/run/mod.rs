@@ -191,6 +191,7 @@ pub(crate) fn execute_watched(
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }
     }
+    let following = ring.and_then(|ring| ring.follow(&mut job));
     let (mut news, mut stopping) = (cross_check::News::default(), None);
     if let Some(cross_check) = &mut cross_check {
         cross_check.begin()?;
@@ -211,7 +212,6 @@ pub(crate) fn execute_watched(
     let mut so_far = job.values().map(|values| SoFar::new(values, folder));
     let steal = StealMeter::now();
     let failed_each = showing.as_ref().map_or(0, failures::Showing::each);
-    let following = ring.and_then(|ring| ring.follow(&mut job));
     let mut running = job.start(Starting { failed_each, at })?;
     // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
     let (watching, mut spending) = guards.watch(running.controls(), running.start())?;

@@ -2,6 +2,7 @@
 
 use super::job::AnyJob;
 use crate::args::run::RunArgs;
+use crate::args::target::TokenAware;
 use crate::clock;
 use crate::guard::{Guard, Terms};
 use crate::output;
@@ -36,7 +37,8 @@ pub(super) fn reading(args: &RunArgs, guard: &Arc<Guard>, terms: &Terms) -> Opti
     let target = &args.target;
     let says_where =
         !target.connect_to.is_empty() || target.unix_socket.is_some() || target.resolve_every.is_some();
-    (target.token_aware && !says_where).then(|| Reading { guard: guard.clone(), terms: terms.clone() })
+    (target.token_aware == TokenAware::On && !says_where)
+        .then(|| Reading { guard: guard.clone(), terms: terms.clone() })
 }
 
 /// A ring that is followed until the load has ended.
@@ -60,7 +62,7 @@ impl Reading {
             Ok(told) => told,
             Err(why) => {
                 output::note(format_args!(
-                    "warning: the ring of the cluster can't be read: {why}; requests go to any node (--token-aware=false says so)"
+                    "warning: the ring of the cluster can't be read: {why}; requests go to any node (--token-aware off says so)"
                 ));
                 return None;
             }
@@ -72,7 +74,7 @@ impl Reading {
         }
         if !cluster.has_known_tokens() {
             output::note(format_args!(
-                "warning: the cluster does not use Murmur3Partitioner; requests go to any node (--token-aware=false says so)"
+                "warning: the cluster does not use Murmur3Partitioner; requests go to any node (--token-aware off says so)"
             ));
             return None;
         }
