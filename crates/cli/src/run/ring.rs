@@ -30,6 +30,8 @@ const CHANGES_MAX: usize = 64;
 pub(crate) struct Reading {
     guard: Arc<Guard>,
     terms: Terms,
+    /// Where the URL leads: load may go there.
+    known: Vec<Address>,
 }
 
 /// How it is read, if requests are to go where their rows are. Whoever says where connections go wants them there.
@@ -37,8 +39,11 @@ pub(super) fn reading(args: &RunArgs, guard: &Arc<Guard>, terms: &Terms) -> Opti
     let target = &args.target;
     let says_where =
         !target.connect_to.is_empty() || target.unix_socket.is_some() || target.resolve_every.is_some();
-    (target.token_aware == TokenAware::On && !says_where)
-        .then(|| Reading { guard: guard.clone(), terms: terms.clone() })
+    (target.token_aware == TokenAware::On && !says_where).then(|| Reading {
+        guard: guard.clone(),
+        terms: terms.clone(),
+        known: Vec::new(),
+    })
 }
 
 /// A ring that is followed until the load has ended.
@@ -56,8 +61,9 @@ struct Seen {
 impl Reading {
     /// Reads the ring of a cluster of several nodes, and lets the job's connections go to all of them. Where there is one node, or it can't be
     /// read, everything stays as it is.
-    pub(super) fn follow(self, job: &mut AnyJob) -> Option<Following> {
+    pub(super) fn follow(mut self, job: &mut AnyJob) -> Option<Following> {
         let (target, session) = job.of_cluster()?;
+        self.known.clone_from(&target.addresses);
         let (telling, cluster) = match first(target, &session) {
             Ok(told) => told,
             Err(why) => {
@@ -108,8 +114,10 @@ impl Reading {
 
     /// Whether load may go there that began under the run's terms.
     fn may_go(&self, node: SocketAddr) -> bool {
-        let terms = self.guard.terms(&node.ip().to_string(), &[Address::Tcp(node)]);
-        terms.is_ok_and(|terms| !self.terms.is_less(&terms))
+        let address = Address::Tcp(node);
+        let terms =
+            |address: &Address| self.guard.terms(&node.ip().to_string(), std::slice::from_ref(address));
+        self.known.contains(&address) || terms(&address).is_ok_and(|terms| !self.terms.is_less(&terms))
     }
 }
 
