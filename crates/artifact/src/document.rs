@@ -14,6 +14,7 @@ mod operation;
 mod origin;
 mod replay;
 mod retries;
+mod ring;
 mod series;
 mod shape;
 mod slow;
@@ -43,6 +44,7 @@ pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spill
 pub use origin::{Origin, OriginName, Scheme};
 pub use replay::{RecordedAnswers, RecordedIds, RecordedTimes, ReplayByUser, ReplayPlan};
 pub use retries::{Retries, RetryJitter, RetryPlan};
+pub use ring::{RingChange, RingSeen, WhatChanged};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;
 pub use slow::{SlowArrival, TracePlan};

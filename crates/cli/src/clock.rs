@@ -21,6 +21,11 @@ pub(crate) fn timestamp() -> Timestamp {
     Timestamp::now()
 }
 
+/// Now, for what happens beside a load.
+pub(crate) fn now_by_the_wall() -> SystemTime {
+    SystemTime::now()
+}
+
 /// Now, as the name of a folder: sortable and without a colon.
 pub(crate) fn folder_name() -> String {
     timestamp().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()

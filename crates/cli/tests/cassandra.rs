@@ -4,6 +4,7 @@
 mod cassandra_ycsb;
 mod support;
 
+use std::time::Duration;
 use support::{Place, Run, Said};
 
 /// Where it listens, as in a URL.
@@ -164,4 +165,72 @@ fn a_table_may_change_in_a_run() {
     run.assert_all("ok");
     let all = ["-n", "1", "--cql", "SELECT count(*) FROM item", "--expect", "regex ^1200\\n$"];
     keyspace.run(&all).assert_all("ok");
+}
+
+/// Asks `tools/test-cassandra --two` for something, and waits until it is done.
+fn ask_for(two: &str, what: &str, done: &str) {
+    let path = |suffix: &str| format!("{two}.{suffix}");
+    std::fs::write(path(what), "").expect("a file");
+    let is_done = || match done {
+        "" => !std::path::Path::new(&path(what)).exists(),
+        done => std::path::Path::new(&path(done)).exists(),
+    };
+    while !is_done() {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Cassandra itself says where rows are: with one replica, those of a node that is gone are unavailable, and no others. So it knows as
+/// missed exactly the requests that unblink does.
+#[test]
+fn two_nodes_have_their_rows_and_one_may_go_and_come_back() {
+    let Ok(two) = std::env::var("UNBLINK_CASSANDRA_TWO") else { return };
+    let Some(keyspace) = Keyspace::new("unblink_two", &[TABLE]) else { return };
+    // The other node has the table a moment later.
+    std::thread::sleep(Duration::from_secs(5));
+    let counted = |run: &Run, name: &str| run.at("/origins/0/connections")[name].as_u64().unwrap_or(0);
+    let args = ["-n", "400", "-c", "4", "-t", "1", "--cql", WRITE, "--no-preflight"];
+    let write = Place::new().measure(&[&[keyspace.url().as_str(), "-R", "200"], &args[..]].concat());
+    write.assert_all("ok");
+    assert_eq!(["routed", "missed", "without_key"].map(|name| counted(&write, name)), [400, 0, 0]);
+    let arrivals = write.at("/origins/0/connections/arrivals_by_address");
+    assert_eq!(arrivals.as_object().map(serde_json::Map::len), Some(2), "{arrivals}");
+    let read =
+        ["--cql", "SELECT id FROM item WHERE id = {{id}}", "--let", "id=uniform(0, 399)", "--no-preflight"];
+    let url = keyspace.url();
+    let place = Place::new();
+    let long =
+        [&["run", &url, "--json", "-o", "out", "-R", "100", "-d", "120s", "-c", "4", "-t", "1"], &read[..]]
+            .concat();
+    let long = support::Started::spawn(&mut place.command(&long));
+    std::thread::sleep(Duration::from_secs(5));
+    ask_for(&two, "kill", "");
+    // Until the other node knows.
+    std::thread::sleep(Duration::from_secs(30));
+    let alone = keyspace.run(&[&["-n", "400"], &read[..]].concat());
+    let missed = counted(&alone, "missed");
+    assert!(missed > 50 && missed < 350 && counted(&alone, "routed") + missed == 400, "{missed} missed");
+    assert_eq!((alone.failures("cql_unavailable"), alone.arrivals("failed")), (missed, missed));
+    ask_for(&two, "start", "started");
+    let run = long.wait().run();
+    run.assert_accounts();
+    assert_eq!(run.arrivals("scheduled"), 12_000);
+    let kinds = run.at("/failures").as_object().expect("kinds").keys().cloned().collect::<Vec<_>>();
+    let known = [
+        "cql_unavailable",
+        "cql_read_timeout",
+        "cql_read_failure",
+        "reset",
+        "closed_early",
+        "cql_overloaded",
+    ];
+    assert!(kinds.iter().all(|kind| known.contains(&kind.as_str())), "{kinds:?}");
+    assert!(
+        counted(&run, "missed") > 100 && counted(&run, "peak") == 4,
+        "{}",
+        run.at("/origins/0/connections")
+    );
+    let back = keyspace.run(&[&["-n", "400"], &read[..]].concat());
+    back.assert_all("ok");
+    assert_eq!(counted(&back, "routed"), 400);
 }

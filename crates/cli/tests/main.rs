@@ -94,6 +94,7 @@ mod statements;
 mod steady;
 mod streams;
 mod terminal;
+mod token_aware;
 mod traces;
 mod transport;
 mod tried;

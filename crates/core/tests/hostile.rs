@@ -78,6 +78,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         connect_ns: [0, 100_000, 20_000_000][dice.roll(3) as usize],
         room: Room::SINGLE,
         age: None,
+        routes: false,
         hostile_one_in: [0, 3, 20, 500][dice.roll(4) as usize],
         seed,
     };
@@ -202,6 +203,17 @@ fn so_it_is_with_connections_that_take_several_requests() {
     let seen = (0..WORLDS).map(|seed| check(seed, roomy_world(seed)).books);
     let (most, kept) = seen.fold((0, 0), |(most, kept), one| (one.carried_max.max(most), kept + one.kept));
     assert!(most == 100 && kept > 0, "{most} at once, {kept} not cancelled");
+}
+
+#[test]
+fn so_it_is_where_some_connections_are_better_than_others() {
+    let rerouted = (0..WORLDS).map(|seed| {
+        let (plan, server, stop) =
+            if seed.is_multiple_of(2) { roomy_world(seed) } else { retrying_world(seed) };
+        check(seed, (plan, Server { routes: true, ..server }, stop)).rerouted
+    });
+    let rerouted = rerouted.sum::<u64>();
+    assert!(rerouted > 20 * WORLDS, "{rerouted} requests went elsewhere");
 }
 
 /// The same with retries; half of them with connections that take several requests at once.

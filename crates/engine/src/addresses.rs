@@ -81,7 +81,7 @@ impl Addresses {
         self.turn = place.unwrap_or(self.turn % self.current.len().max(1));
     }
 
-    fn number(&mut self, address: &Address) -> u32 {
+    pub(crate) fn number(&mut self, address: &Address) -> u32 {
         let place = self.known.iter().position(|known| known.address == *address).unwrap_or_else(|| {
             let counts = AddressCounts::default();
             self.known.push(Known { address: address.clone(), avoided_until: Instant(0), silent: 0, counts });

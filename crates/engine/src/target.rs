@@ -1,5 +1,6 @@
 //! Where connections go: to each address of a name in turn, or to a socket in the file system.
 
+use crate::routing::Routing;
 use crate::tls::TlsTarget;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -55,6 +56,8 @@ pub struct Target {
     pub addresses: Vec<Address>,
     /// How to look the addresses up again, if they may change.
     pub refresh: Option<Refresh>,
+    /// Which of the addresses have what requests ask for, where that is known and heeded.
+    pub routing: Option<Arc<Routing>>,
     /// TLS, if the scheme asks for it.
     pub tls: Option<TlsTarget>,
     /// How many connections use one local address before the next one is used, 127.0.0.2 and so on. `None` if the

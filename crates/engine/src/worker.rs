@@ -5,6 +5,8 @@ mod failing;
 mod handover;
 mod opening;
 mod reading;
+mod routes;
+mod routing;
 mod scripted;
 mod slots;
 mod ways;
@@ -164,13 +166,18 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             hearing.keep_echoes();
         }
         let script = job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan));
+        let is_routed = ways.iter().any(|way| way.routes.is_some());
+        let mut dispatch = Dispatch::new(policy);
+        if is_routed {
+            dispatch.keep_size();
+        }
         Ok(Worker {
-            is_plain: script.is_none() && job.values.is_none() && !hearing.follows_arrivals(),
+            is_plain: script.is_none() && job.values.is_none() && !hearing.follows_arrivals() && !is_routed,
             number,
             controls,
             channels,
             pacer,
-            dispatch: Dispatch::new(policy),
+            dispatch,
             conns: Slots::new(origins.count(), conns_max),
             recorder: Some(
                 Recorder::new(bank, job.plan.spec().timeout)
@@ -277,6 +284,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         // First of all, so that what happens after a boundary is not counted before it.
         if self.has_started() && now >= self.handed_until + INTERVAL {
             self.hand_over(now);
+            if P::ROUTES {
+                self.even_out(now);
+            }
         } else if !pending && self.pacer.event(0).is_none() {
             // Nothing but time has passed, and an arrival may be waiting for this.
             return now;

@@ -91,6 +91,7 @@ fn job_within(timeout: Nanos, addresses: &[SocketAddr], pool: Pool, threads: u32
             addresses: addresses.iter().copied().map(Address::Tcp).collect(),
             tls: None,
             refresh: None,
+            routing: None,
             per_source: None,
         }],
         values: None,

@@ -93,6 +93,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
             addresses: vec![Address::Tcp(address)],
             tls: None,
             refresh: None,
+            routing: None,
             per_source: None,
         }],
         values: None,

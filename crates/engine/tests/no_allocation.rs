@@ -230,6 +230,7 @@ fn job_of<P: Protocol>(
             addresses: vec![Address::Tcp(address)],
             tls: None,
             refresh: None,
+            routing: None,
             per_source: None,
         }],
         operations,

@@ -60,6 +60,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<Option<u32>, PreflightE
             addresses: vec![Address::Tcp(address)],
             tls: None,
             refresh: None,
+            routing: None,
             per_source: None,
         }],
         operations: vec!["first", "second"],

@@ -97,6 +97,7 @@ fn run(
             addresses: vec![Address::Tcp(address)],
             tls: None,
             refresh: None,
+            routing: None,
             per_source: None,
         }],
         operations: requests.to_vec(),

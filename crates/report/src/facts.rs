@@ -28,7 +28,7 @@ mod waits;
 
 pub(crate) use account::{account, adds_up, errors, outcome_meaning, scheduled_meaning};
 pub(crate) use arrivals::arrivals;
-pub(crate) use connections::{addresses, allowed, connections, in_requests, spread};
+pub(crate) use connections::{addresses, allowed, connections, in_requests, ring, spread};
 pub(crate) use cross_check::{
     bucket, its_clock, ours as ours_at, source as cross_check_source, watched, watched_unit, watched_value,
 };

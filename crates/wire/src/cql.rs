@@ -6,14 +6,17 @@
 //! the server says the statement has, and never spliced into its text ([`Statement`]). Nothing of an answer is kept: [`reader`] checks
 //! it as its bytes pass by.
 
+mod cluster;
 mod codes;
 mod connection;
+mod control;
 mod fault;
 mod fields;
 mod following;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
+mod key;
 mod lexer;
 mod login;
 mod prepared;
@@ -23,13 +26,17 @@ mod rows;
 mod session;
 mod statement;
 mod streams;
+mod table;
 mod text;
+mod token;
 mod types;
 mod value;
 mod words;
 
+pub use cluster::Cluster;
 pub use codes::{NO_ROWS, NOT_APPLIED, ROWS, VOID, name as code_name};
 pub use connection::{Cql, Settings, Shared};
+pub use control::{Change, Control, Told};
 pub use fault::Fault;
 pub use session::{Session, User};
 pub use statement::{BadCql, Consistency, Options, Statement, shown};

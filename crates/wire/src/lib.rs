@@ -53,6 +53,7 @@ pub mod protocol;
 pub mod redis;
 mod request;
 mod response;
+pub mod ring;
 mod scan;
 mod syntax;
 mod violations;

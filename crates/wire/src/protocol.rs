@@ -178,6 +178,15 @@ pub trait Protocol: Sized {
         filler: &mut impl Filler,
     );
 
+    /// Requests may ask for what only some nodes of the target have ([`Protocol::token`]).
+    const ROUTES: bool = false;
+
+    /// Where on a ring of tokens lies what the request asks for, as far as the connection can tell ([`crate::ring`]). It asks for the
+    /// arrival's values, and [`Protocol::submit`] does so again.
+    fn token(&self, _: &mut Self::Shared, _: &Self::Request, _filler: &mut impl Filler) -> Option<i64> {
+        None
+    }
+
     /// Nobody waits for the answer any more, at `now_ns` of whatever clock the driver has. True if its place is free now;
     /// otherwise it is when the answer has come.
     fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool;

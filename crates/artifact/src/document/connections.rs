@@ -1,6 +1,6 @@
 //! What happened to connections, and what bounds them.
 
-use super::Distribution;
+use super::{Distribution, RingSeen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,6 +65,21 @@ pub struct Connections {
     /// How statements of CQL went; absent of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cql: Option<CqlPlan>,
+    /// The ring by which requests were sent to nodes that have what they ask for; absent where they went to any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<RingSeen>,
+    /// Requests that were sent to a node that has what they ask for, attempts after the first among them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub routed: u64,
+    /// The same of those that were sent to another, because no such node had a connection with room.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
+    /// The same of those of which nothing tells which nodes have what they ask for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_key: u64,
+    /// Connections that were closed so that others could be opened to nodes that had fewer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_to_spread: u64,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,

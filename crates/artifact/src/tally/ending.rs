@@ -1,5 +1,6 @@
 //! What only the end of a run knows.
 
+use crate::document::RingSeen;
 use crate::document::stopped;
 use crate::document::{
     Aborted, AddressArrivals, Agent, ClockReading, CrossCheck, FailedAttempts, Origin, RunDocument,
@@ -76,6 +77,8 @@ pub struct OriginEnding {
     pub resolving_failed: u64,
     /// Why the request before the run failed, if it did: then there was no run.
     pub preflight: Option<String>,
+    /// The ring by which requests went to its nodes.
+    pub ring: Option<RingSeen>,
 }
 
 impl Ending {
@@ -183,6 +186,7 @@ impl OriginEnding {
             spread: origin.connections.spread,
             resolving_failed: origin.connections.resolving_failed,
             preflight: origin.preflight.clone(),
+            ring: origin.connections.ring.clone(),
         }
     }
 }

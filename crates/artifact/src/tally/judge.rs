@@ -75,12 +75,14 @@ impl Tally {
         let origins: Vec<String> = self.header.origins.iter().map(|origin| origin.name.to_string()).collect();
         let accounts = self.accounts_apart(ending, &origins);
         let addresses = ending.origins.iter().enumerate().flat_map(|(number, origin)| {
+            // Requests that go where their rows are owe no address an even share.
+            let is_uneven = origin.ring.is_some();
             let resolves_again = self
                 .header
                 .origins
                 .get(number)
                 .is_none_or(|plan| plan.connections.resolve_every_ns.is_some());
-            origin.by_address.iter().map(move |to| address(to, number, origin, resolves_again))
+            origin.by_address.iter().map(move |to| address(to, number, origin, is_uneven || resolves_again))
         });
         let addresses: Vec<Address<'_>> = addresses.collect();
         let agents = self.agents_judged(ending);
@@ -187,12 +189,12 @@ fn address<'a>(
     (name, &usable): (&'a String, &u64),
     number: usize,
     origin: &'a OriginEnding,
-    resolves_again: bool,
+    owes_no_share: bool,
 ) -> Address<'a> {
     let failed = origin.failed_by_address.get(name).copied().unwrap_or_default();
     let FailedAttempts { refused, unanswered, unreachable } = failed;
     // Where they were recorded, an address that is not there had none.
-    let all = Some(&origin.arrivals_by_address).filter(|all| !all.is_empty() && !resolves_again);
+    let all = Some(&origin.arrivals_by_address).filter(|all| !all.is_empty() && !owes_no_share);
     let arrivals =
         all.map(|all| all.get(name).map_or(0, |of| of.ok + of.failed + of.timed_out + of.unfinished));
     Address { name, origin: number, usable, refused, unanswered, unreachable, arrivals }

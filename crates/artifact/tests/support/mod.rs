@@ -389,6 +389,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             .into(),
             spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),
             preflight: None,
+            ring: None,
         }],
         values_sent: Vec::new(),
         setup: Vec::new(),

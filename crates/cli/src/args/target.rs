@@ -62,6 +62,11 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
     pub connect_to: Vec<String>,
 
+    /// Send each request of CQL to a node that has its row, as the cluster's ring of tokens says, if a connection to one has room
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = TokenAware::On, help_heading = "Connections")]
+    #[serde(skip_serializing_if = "TokenAware::is_default")]
+    pub token_aware: TokenAware,
+
     /// Close each connection after this time; a fixed pool opens a new one in its place
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
     #[serde(serialize_with = "value::as_ns")]
@@ -144,6 +149,22 @@ impl TargetArgs {
     pub(crate) fn set_tls(&mut self, tls: &TlsArgs) {
         let TlsArgs { insecure, cacert, cert, key } = tls.clone();
         (self.insecure, self.cacert, self.cert, self.key) = (insecure, cacert, cert, key);
+    }
+}
+
+/// Whether requests go where their rows are.
+#[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TokenAware {
+    /// Where the cluster has several nodes
+    On,
+    /// To any node
+    Off,
+}
+
+impl TokenAware {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // As serde has it.
+    fn is_default(&self) -> bool {
+        *self == TokenAware::On
     }
 }
 

@@ -32,6 +32,6 @@ pub(super) fn target(flag: &'static str, url: &str, options: &TlsOptions, guard:
     let addresses = resolve(&url.origin.host, url.origin.port)?;
     let terms = guard.terms(&url.origin.host, &addresses)?;
     let tls = url.origin.tls.then(|| tls::target(&url.origin.host, options, &[HTTP_1_1])).transpose()?;
-    let target = target::Target { addresses, refresh: None, tls, per_source: None };
+    let target = target::Target { addresses, refresh: None, routing: None, tls, per_source: None };
     Ok(Way { target, terms, shown: url.origin.to_string(), authority: url.authority })
 }

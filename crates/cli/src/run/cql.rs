@@ -1,6 +1,7 @@
 //! What a run against Cassandra refuses beside its statements.
 
 use crate::args::run::RunArgs;
+use crate::args::target::TokenAware;
 use crate::errors::refuse;
 use crate::request::version::HttpArg;
 use anyhow::Result;
@@ -15,6 +16,9 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         );
     }
     let is_cql = args.requests.iter().any(|request| request.url.origin.is_cql());
+    if !is_cql && args.target.token_aware == TokenAware::Off {
+        refuse!(["token-aware"], "--token-aware is for Cassandra: write cql:// or cqls://, or leave it out");
+    }
     if !is_cql || args.target.as_text {
         return Ok(());
     }

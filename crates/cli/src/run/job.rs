@@ -172,6 +172,14 @@ impl AnyJob {
         }
     }
 
+    /// Its target and how connections to it begin, if it is a cluster of nodes that have different things.
+    pub(super) fn of_cluster(&mut self) -> Option<(&mut Target, Arc<cql::Session>)> {
+        match self {
+            AnyJob::Cql(job) => Some((job.targets.first_mut()?, job.settings.session.clone())),
+            _ => None,
+        }
+    }
+
     /// What makes the requests instead.
     pub(crate) fn script(&self) -> Option<&Arc<Script>> {
         of_any!(self, job => job.script.as_ref())

@@ -26,6 +26,7 @@ mod question;
 mod redirected;
 mod redis;
 pub(crate) mod requests;
+mod ring;
 pub(crate) mod setup;
 mod share;
 mod sockets;
@@ -161,7 +162,8 @@ pub(crate) fn execute_watched(
     let Watched { no_preflight, quiet, experiment, mut lead } = watched;
     let is_trial = experiment.is_some();
     let Prepared {
-        job,
+        mut job,
+        ring,
         mut header,
         target_line,
         setup,
@@ -191,6 +193,7 @@ pub(crate) fn execute_watched(
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }
     }
+    let following = ring.and_then(|ring| ring.follow(&mut job));
     let (mut news, mut stopping) = (cross_check::News::default(), None);
     if let Some(cross_check) = &mut cross_check {
         cross_check.begin()?;
@@ -302,6 +305,8 @@ pub(crate) fn execute_watched(
     let is_complete = (ended == Some(End::Enough) || is_stopped || is_over) && !was_given_up;
     let values_sent = so_far.map_or_else(Vec::new, |so_far| so_far.end(&summary.sent));
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
+    let seen = following.map(|following| following.end(started_at));
+    ending.origins.iter_mut().take(1).for_each(|origin| origin.ring = seen.clone());
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
     ending.clock_last = lead.and_then(|lead| lead.clock());
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
@@ -395,6 +400,7 @@ fn origin_ending(summary: OriginSummary) -> OriginEnding {
         }),
         resolving_failed,
         preflight: None,
+        ring: None,
     }
 }
 

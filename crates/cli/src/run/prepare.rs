@@ -11,7 +11,7 @@ use super::share as of_share;
 use super::version::{agreed, check_streams, check_web_socket};
 use super::way::Ways;
 use super::{
-    by_answers, codes, cql, cross_check, events, failures, grpc, objectives, postgres, redis, watch,
+    by_answers, codes, cql, cross_check, events, failures, grpc, objectives, postgres, redis, ring, watch,
 };
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -43,6 +43,8 @@ const RATE_PER_THREAD: u64 = 50_000;
 /// A run that can start.
 pub(crate) struct Prepared {
     pub job: AnyJob,
+    /// How the ring of its cluster is read, if requests go by it.
+    pub ring: Option<ring::Reading>,
     /// Without the start time, which the engine sets.
     pub header: RunHeader,
     /// One plain line each, to print before the run.
@@ -82,6 +84,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let rate_cap = [rate_cap, terms.rate_cap].into_iter().flatten().min();
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     terms.check_end(plan.load_length())?;
+    let ring = ring::reading(args, &guard, &terms);
     let guards = guards::prepare(
         args,
         &plan,
@@ -151,7 +154,19 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let cross_check = cross_check::prepare(args, job.plan().load_length(), &limits)?;
     header.agents = of_share::agent(args, job.plan(), &header)?;
     let start_at = args.share.start_at;
-    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards, cross_check, start_at })
+    Ok(Prepared {
+        job,
+        ring,
+        header,
+        target_line,
+        setup,
+        showing,
+        health,
+        rate_cap,
+        guards,
+        cross_check,
+        start_at,
+    })
 }
 
 /// Refuses what the protocol of the run does not know.

@@ -134,7 +134,7 @@ fn target(
         Ok(TlsTarget { request: is_postgres.then_some(POSTGRES_TLS), ..tls })
     };
     let tls = if origin.tls { Some(tls()?) } else { None };
-    let mut target = Target { addresses, refresh, tls, per_source: None };
+    let mut target = Target { addresses, refresh, routing: None, tls, per_source: None };
     target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
     Ok(target)
 }

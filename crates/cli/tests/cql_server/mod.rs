@@ -1,13 +1,15 @@
 //! A small server of CQL: it logs in, prepares and executes a handful of statements, and keeps a log. What it knows of the protocol is its
 //! own, so that a misreading on our side does not cancel out.
 
+pub(crate) mod nodes;
 mod tables;
 
+use nodes::Shared;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use tables::Tables;
 
@@ -35,6 +37,8 @@ pub(crate) struct Manner {
 /// An execution, as it came.
 #[derive(Clone, Debug)]
 pub(crate) struct Executed {
+    /// Which of two nodes did it.
+    pub(crate) node: usize,
     pub(crate) statement: String,
     pub(crate) values: Vec<Vec<u8>>,
     pub(crate) consistency: u16,
@@ -76,22 +80,34 @@ impl Server {
         let (config, of_threads) = (Arc::new(config), log.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (manner, log, config) = (manner.clone(), of_threads.clone(), config.clone());
-                std::thread::spawn(move || {
-                    let _ = stream.set_nodelay(true);
-                    let mut connection =
-                        Connection { manner, log, known: Vec::new(), executed: 0, held: None };
-                    match connection.manner.tls {
-                        true => {
-                            let session = ServerConnection::new(config).expect("a session");
-                            connection.serve(&mut StreamOwned::new(session, stream));
-                        }
-                        false => connection.serve(&mut { stream }),
-                    }
-                });
+                let tls = manner.tls.then(|| config.clone());
+                Server::talk(stream, manner.clone(), of_threads.clone(), tls, (0, Shared::alone()));
             }
         });
         Server { port, log, certificate: made.cert.pem() }
+    }
+
+    /// Serves a connection of this node.
+    fn talk(
+        stream: TcpStream,
+        manner: Manner,
+        log: Arc<Mutex<Log>>,
+        tls: Option<Arc<ServerConfig>>,
+        of: (usize, Arc<Mutex<Shared>>),
+    ) {
+        std::thread::spawn(move || {
+            let _ = stream.set_nodelay(true);
+            let own = stream.try_clone().expect("a stream");
+            let mut connection =
+                Connection { manner, log, of, own, known: Vec::new(), executed: 0, held: None };
+            match tls {
+                Some(config) => {
+                    let session = ServerConnection::new(config).expect("a session");
+                    connection.serve(&mut StreamOwned::new(session, stream));
+                }
+                None => connection.serve(&mut { stream }),
+            }
+        });
     }
 
     pub(crate) fn url(&self) -> String {
@@ -106,6 +122,9 @@ impl Server {
 struct Connection {
     manner: Manner,
     log: Arc<Mutex<Log>>,
+    /// The node that it goes to, and what the nodes share.
+    of: (usize, Arc<Mutex<Shared>>),
+    own: TcpStream,
     /// Statements that were prepared here, by their ids; nothing of those that were forgotten.
     known: Vec<Option<String>>,
     executed: u32,
@@ -176,8 +195,12 @@ fn types_of(statement: &str) -> Option<(Vec<u16>, Vec<u16>)> {
 fn put_columns(types: &[u16], with_keys: bool, out: &mut Vec<u8>) {
     out.extend(1u32.to_be_bytes());
     out.extend((types.len() as u32).to_be_bytes());
+    // The first value is the key, as far as there is one.
     if with_keys {
-        out.extend(0u32.to_be_bytes());
+        out.extend(u32::from(!types.is_empty()).to_be_bytes());
+        if !types.is_empty() {
+            out.extend([0, 0]);
+        }
     }
     if !types.is_empty() {
         put_string(b"shop", out);
@@ -275,7 +298,15 @@ impl Connection {
                     false => error(0x100, "Provided username me and/or password are incorrect"),
                 }
             }
+            0x0b => {
+                self.of.1.lock().expect("no panic").register(&self.own);
+                (0x02, Vec::new())
+            }
             0x07 => {
+                let told = self.of.1.lock().expect("no panic").query(self.of.0, &nodes::text(body));
+                if let Some(told) = told {
+                    return told;
+                }
                 let length = number(&mut body, 4);
                 match take(&mut body, length) {
                     b"USE \"shop\"" => (RESULT, b"\0\0\0\x03\0\x04shop".to_vec()),
@@ -331,7 +362,8 @@ impl Connection {
         assert!(body.is_empty(), "bytes behind an execution");
         let answer = self.done(&statement, &values, flags & 2 != 0);
         let mut log = self.log.lock().expect("no thread died");
-        log.executed.push(Executed { statement, values, consistency, page_size, serial_consistency });
+        let node = self.of.0;
+        log.executed.push(Executed { node, statement, values, consistency, page_size, serial_consistency });
         answer
     }
 

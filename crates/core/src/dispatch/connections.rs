@@ -1,6 +1,7 @@
 //! The connections of a worker to one origin: which have room, which are being opened, and how many there may be.
 
 mod aging;
+mod moving;
 mod own;
 mod wanting;
 
@@ -60,6 +61,8 @@ pub(super) struct Connection {
     /// How many of these were given up and keep their places.
     pub(super) abandoned: u32,
     carried: Carried,
+    /// It ends so that another can be opened elsewhere.
+    pub(super) gives_way: bool,
     /// Its last answer left something open.
     pub(super) leaves_open: bool,
     /// In a lane of WebSockets: the place of the journey that it belongs to.
@@ -91,6 +94,8 @@ pub(super) struct Connections {
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
+    /// One is opened in the place of each that ends.
+    keeps_size: bool,
     /// Whether each is the WebSocket of a journey.
     are_sockets: bool,
     /// The most requests that one connection takes at once.
@@ -148,6 +153,7 @@ impl Connections {
             conns: Arena::new(max as usize),
             max,
             grows,
+            keeps_size: false,
             are_sockets,
             places: policy.room.places,
             allowed: policy.room.places,
@@ -240,6 +246,7 @@ impl Connections {
             flights: List::EMPTY,
             abandoned: 0,
             carried: Carried::default(),
+            gives_way: false,
             leaves_open: false,
             owner,
         });
@@ -273,7 +280,7 @@ impl Connections {
 
     /// The load begins. A connection that is not open by now is opened when it is needed.
     pub(super) fn start(&mut self) {
-        self.owed = 0;
+        self.owed = if self.keeps_size { self.max.saturating_sub(self.total()) } else { 0 };
         self.has_started = true;
     }
 
@@ -296,7 +303,8 @@ impl Connections {
         }
         self.end_own(slot);
         // A fixed pool keeps its size.
-        self.owed += u32::from(self.conns[slot].is_aged && !self.grows);
+        self.owed +=
+            u32::from(self.keeps_size && self.has_started || self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
         self.spread.add_one(self.conns[slot].carried);
         self.conns.release(slot);

@@ -16,7 +16,7 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     origin: u8,
-    conn: u32,
+    pub(super) conn: u32,
     /// The list that the flight is on.
     list: u8,
     /// It has ended for the load and the record, but keeps its place on the connection.
@@ -27,6 +27,11 @@ pub(super) struct Bound {
 }
 
 impl Bound {
+    /// Its lane and its connection.
+    pub(super) fn place(&self) -> (usize, u32) {
+        (usize::from(self.origin), self.conn)
+    }
+
     /// When it should have started, if its end is still awaited.
     pub(super) fn intended(&self) -> Option<Instant> {
         (!self.is_abandoned).then_some(self.flight.arrival.intended)
@@ -360,7 +365,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     #[inline]
-    fn resolve(&self, id: FlightId) -> Option<u32> {
+    pub(super) fn resolve(&self, id: FlightId) -> Option<u32> {
         self.flights.holds(id.slot, id.generation).then_some(id.slot)
     }
 
@@ -410,6 +415,7 @@ impl<L: Load> Dispatch<L> {
         if conn.is_retired && conn.flights.is_empty() {
             count_end(conn, origin, rec, |counts| match conn {
                 Connection { is_aged: true, .. } => &mut counts.closed_by_age,
+                Connection { gives_way: true, .. } => &mut counts.closed_to_spread,
                 // The target goes on with it; a transaction that nobody goes on with is to be undone.
                 Connection { leaves_open: true, .. } => &mut counts.closed_open,
                 _ => &mut counts.closed_by_target,

@@ -27,6 +27,7 @@ mod notice;
 mod opening;
 mod overslept;
 mod own;
+mod rebind;
 mod retry;
 mod sending;
 mod sockets;

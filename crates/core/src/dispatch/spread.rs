@@ -21,6 +21,11 @@ impl Carried {
         self.requests += 1;
         self.at_once_max = self.at_once_max.max(at_once);
     }
+
+    /// The last one went elsewhere.
+    pub(super) fn uncount(&mut self) {
+        self.requests -= 1;
+    }
 }
 
 /// Requests by connection, of all that were usable, over the whole run.

@@ -132,6 +132,14 @@ counted! {
         /// Those of `closed_broken` on which something came that no request had asked for, and that might have been taken for the
         /// answer to another.
         closed_unasked,
+        /// Requests that went to a node that has what they ask for.
+        routed,
+        /// Requests that went to another, because no such node had a connection with room.
+        missed,
+        /// Requests of which nobody can tell which nodes have what they ask for.
+        without_key,
+        /// Connections that were closed so that others could be opened to nodes that had fewer.
+        closed_to_spread,
     }
     besides {
         /// How many requests at once the target allows a connection, where one may carry several.

@@ -32,6 +32,8 @@ pub(crate) struct Books {
     room: Room,
     /// A connection is used for so long.
     age: Option<Nanos>,
+    /// The world sends over other connections than the dispatcher has chosen.
+    pub(super) are_routed: bool,
     opening: HashSet<ConnId>,
     /// What those that are being opened have said of their room.
     room_ahead: HashMap<ConnId, u32>,
@@ -62,6 +64,7 @@ impl Books {
         Books {
             room,
             age,
+            are_routed: false,
             room_ahead: HashMap::new(),
             retired_ahead: HashSet::new(),
             opening,
@@ -191,13 +194,18 @@ impl Books {
         assert!(conn.has_room(), "{id:?} takes no more");
         match self.age {
             // One that a journey will have may rest meanwhile.
-            None if self.owned.are_any() => {}
+            None if self.owned.are_any() || self.are_routed => {}
             None => assert_eq!(Some(conn.carries.len()), least, "{id:?} is not the least loaded"),
             // The least loaded may have been told to end.
             Some(age) => assert!(now.since(conn.opened_at) <= age, "{id:?} is too old"),
         }
         conn.carries.insert(flight);
         self.carried_max = self.carried_max.max(conn.carries.len());
+    }
+
+    /// Connections that are open.
+    pub(super) fn open_ids(&self) -> impl Iterator<Item = ConnId> + '_ {
+        self.open.keys().copied()
     }
 
     /// Connections of journeys' own that are open.

@@ -32,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) room: Room,
     /// A connection is used for so long.
     pub(crate) age: Option<Nanos>,
+    /// Arrivals with even numbers want connections with even places, and others the others.
+    pub(crate) routes: bool,
     /// One draw in this many goes wrong; 0: never. See [`World::misfortune`].
     pub(crate) hostile_one_in: u64,
     pub(crate) seed: u64,
@@ -46,6 +48,7 @@ impl Server {
             connect_ns: 0,
             room: Room::SINGLE,
             age: None,
+            routes: false,
             hostile_one_in: 0,
             seed: 1,
         }
@@ -98,6 +101,8 @@ pub(crate) struct World {
     /// When each arrival of an open load is intended.
     intended: HashMap<u64, Instant>,
     pub(crate) closed_by_age: u64,
+    /// Sent over another connection than the dispatcher had chosen.
+    pub(crate) rerouted: u64,
 }
 
 /// One worker's whole run. `stop_at` ends it early.
@@ -112,6 +117,9 @@ pub(crate) fn run<L: Load>(
     policy.room = server.room;
     policy.connection_age = server.age;
     let mut dispatch = Dispatch::new(policy);
+    if server.routes {
+        dispatch.keep_size();
+    }
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.layout()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout).with_room(server.room.places);
@@ -135,7 +143,9 @@ pub(crate) fn run<L: Load>(
         sequence: 0,
         sent: vec![],
         closed_by_age: 0,
+        rerouted: 0,
     };
+    world.books.are_routed = world.server.routes;
     world.books.chains.steps = redirected(plan).collect();
     let mut actions = Actions::new();
     let mut now = Instant(0);
@@ -294,7 +304,12 @@ impl World {
         recorder: &mut Recorder,
     ) {
         // Only `Sent` is fed back here, and it asks for nothing.
-        for action in std::mem::take(actions) {
+        let mut all = std::mem::take(actions);
+        for i in 0..all.len() {
+            if self.server.routes {
+                self.route(&mut all[i..], dispatch);
+            }
+            let action = all[i];
             self.books.note(now, &action);
             if let Action::Send { flight, operation, .. } = action {
                 self.operations.insert(flight, operation);
@@ -318,6 +333,34 @@ impl World {
                 Action::Cancel { flight, .. } => self.at(now, Happening::Free(flight)),
                 Action::Close(..) => {}
             }
+        }
+    }
+
+    /// Sends the first of these over a connection that it wants, if one has room or gets it once the others are where they want to be.
+    fn route<L: Load>(&mut self, actions: &mut [Action], dispatch: &mut Dispatch<L>) {
+        let [Action::Send { conn, flight, arrival, .. }, others @ ..] = actions else { return };
+        let wants = |id: &ConnId| u64::from(id.slot) % 2 == *arrival % 2;
+        let free =
+            self.books.open_ids().filter(wants).filter_map(|id| Some((dispatch.load_of(id)?, id.slot, id)));
+        match free.min_by_key(|(load, slot, _)| (*load, *slot)) {
+            Some((_, _, to)) if !wants(conn) => {
+                dispatch.rebind(*flight, to);
+                *conn = to;
+                self.rerouted += 1;
+            }
+            None if !wants(conn) => {
+                for action in others {
+                    if let Action::Send { conn: its, flight: other, .. } = action
+                        && wants(its)
+                    {
+                        dispatch.exchange(*flight, *other);
+                        std::mem::swap(conn, its);
+                        self.rerouted += 1;
+                        return;
+                    }
+                }
+            }
+            _ => {}
         }
     }
 

@@ -91,7 +91,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             Some(values) if values.composition(operation).is_some() => {
                 self.send_composed(id, flight, operation);
             }
-            _ => self.send_filled(id, flight, operation, &mut NothingToFill),
+            _ => {
+                if P::ROUTES {
+                    self.note_without_key(id);
+                }
+                self.send_filled(id, flight, operation, &mut NothingToFill);
+            }
         }
     }
 
@@ -103,7 +108,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let began = self.dispatch.began(&arrival);
         composer.look_up(values, &self.common.hearing.kept, &arrival);
         match Composing::begin(values, &mut composer, &job.plan, &arrival, (self.start, began)) {
-            Some(mut composing) => self.send_filled(id, flight, operation, &mut composing),
+            Some(mut composing) => {
+                let id = if P::ROUTES { self.route(id, flight, operation, &mut composing) } else { id };
+                self.send_filled(id, flight, operation, &mut composing);
+            }
             None => self.deferred.push_back(Deferred::WithoutRow(flight)),
         }
         self.composer = Some(composer);
@@ -211,9 +219,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             // Given up by the dispatcher; an attempt that has failed closes gracefully.
             if conn.is_connecting() && kind == CloseKind::Abort {
                 let address = conn.attempt().address;
-                let addresses = &mut self.ways[usize::from(id.origin)].addresses;
-                addresses.count_failed(address, FailureKind::CONNECT_TIMEOUT);
-                addresses.avoid_silent(address, self.pacer.watch().last());
+                let way = &mut self.ways[usize::from(id.origin)];
+                way.failed(address, FailureKind::CONNECT_TIMEOUT);
+                way.addresses.avoid_silent(address, self.pacer.watch().last());
+            }
+            if let Some(routes) = &mut self.ways[usize::from(id.origin)].routes {
+                routes.ended(id, conn.attempt().address);
             }
             conn.close(kind);
         }

@@ -15,7 +15,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let began = self.pacer.watch().now();
         let way = &mut self.ways[usize::from(id.origin)];
         way.look_up();
-        let (address, source) = (way.addresses.next(began), way.source(id.slot));
+        let (address, source) = (way.next(began), way.source(id.slot));
         let attempt = Attempt { address, source, tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
             self.deferred.push_back(Deferred::NotOpened(id, kind));
@@ -36,6 +36,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         match conn {
             Ok(conn) => {
                 self.conns.put(id, conn);
+                if let Some(routes) = &mut self.ways[origin].routes {
+                    routes.begins(attempt.address);
+                }
                 Ok(())
             }
             Err(kind) => self.connect_elsewhere(id, attempt, kind),
@@ -50,13 +53,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         failed: Attempt,
         kind: FailureKind,
     ) -> Result<(), FailureKind> {
-        let addresses = &mut self.ways[usize::from(id.origin)].addresses;
-        addresses.count_failed(failed.address, kind);
-        if kind.is_local() || failed.tried + 1 >= addresses.len() {
+        let way = &mut self.ways[usize::from(id.origin)];
+        way.failed(failed.address, kind);
+        if kind.is_local() || failed.tried + 1 >= way.addresses.len() {
             return Err(kind);
         }
-        addresses.avoid(failed.address, self.pacer.watch().now());
-        let address = addresses.after(failed.address);
+        way.addresses.avoid(failed.address, self.pacer.watch().now());
+        let address = way.after(failed.address);
         self.connect(id, Attempt { address, tried: failed.tried + 1, ..failed })
     }
 }

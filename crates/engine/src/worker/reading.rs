@@ -68,7 +68,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             Reading::Usable(times) => {
                 if let Some(address) = self.conn(id).map(|conn| conn.attempt().address) {
                     let origin = usize::from(id.origin);
-                    self.ways[origin].addresses.count(address);
+                    self.ways[origin].opened(id, address);
                     if let Some(recorder) = &mut self.recorder {
                         recorder.goes_to(origin, id.slot, address);
                     }
@@ -82,6 +82,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                     && let Some(recorder) = &mut self.recorder
                 {
                     recorder.connections(usize::from(id.origin)).full += 1;
+                }
+                if !connecting {
+                    self.ways[usize::from(id.origin)].fails(attempt.address, kind);
                 }
                 self.close(id, CloseKind::Graceful);
                 let elsewhere = match connecting {

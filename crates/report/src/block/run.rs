@@ -72,7 +72,8 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
         let name = (doc.origins.len() > 1).then(|| Block::Line(Paint::Plain, origin.name.to_string()));
         let counted = facts::connections(origin).into_iter();
         let counted = counted.map(|(name, n)| (name.to_string(), format::count(n)));
-        let lines = [facts::allowed(origin), facts::spread(origin)].into_iter().flatten();
+        let lines =
+            [facts::allowed(origin), facts::ring(origin), facts::spread(origin)].into_iter().flatten();
         let spread = lines.map(|line| Block::Line(Paint::Plain, line));
         let to = facts::addresses(doc, origin).map(|to| Block::Line(Paint::Plain, to));
         name.into_iter().chain([Block::Counts(counted.collect())]).chain(spread).chain(to)

@@ -29,6 +29,10 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("answers with Retry-After", c.asked_to_wait),
         ("refused by a full target", c.full),
         ("allowed no requests by the target", c.allowed_none),
+        ("requests to a node that has their row", c.routed),
+        ("requests to another node, for want of room", c.missed),
+        ("requests without a partition key", c.without_key),
+        ("closed to spread over the nodes", c.closed_to_spread),
         ("requests that followed another of their arrival", c.followed),
         ("stopped by a limit of this machine", c.local_limit),
     ]
@@ -39,6 +43,32 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
     .collect()
 }
 
+/// The ring by which requests went to nodes that have their rows, and what changed of it.
+pub(crate) fn ring(origin: &Origin) -> Option<String> {
+    let c = &origin.connections;
+    let ring = c.ring.as_ref()?;
+    let share = match c.routed + c.missed {
+        0 => String::new(),
+        all => format!("; {} missed", format::percent(c.missed as f64 / all as f64)),
+    };
+    let listed = ring.changes.iter().take(CHANGES_MAX);
+    let listed =
+        listed.map(|change| format!("; {} after {}", change.what.name(), format::moment(change.at_ns)));
+    let more = (ring.changes.len().saturating_sub(CHANGES_MAX)) as u64 + ring.changes_beyond;
+    let more = if more > 0 { format!("; {} more changes", format::count(more)) } else { String::new() };
+    let lost = match ring.connections_lost {
+        0 => String::new(),
+        n => format!("; the connection that tells of changes was lost {} times", format::count(n)),
+    };
+    Some(format!(
+        "ring: {} nodes of {}, replicas {}{share}{}{more}{lost}",
+        format::count(ring.nodes),
+        ring.data_center,
+        ring.replication,
+        listed.collect::<String>()
+    ))
+}
+
 /// Answered requests per second over all of the run, its warm-up included, where some arrivals are several: a read-modify-write, a
 /// scan of Redis.
 pub(crate) fn in_requests(doc: &RunDocument) -> Option<f64> {
@@ -47,6 +77,9 @@ pub(crate) fn in_requests(doc: &RunDocument) -> Option<f64> {
     let length_s = doc.series.last_completion_ns.unwrap_or(0) as f64 / 1e9;
     (followed > 0 && length_s > 0.0).then(|| (answered + followed) as f64 / length_s)
 }
+
+/// Changes of a ring that are listed; the rest is counted.
+const CHANGES_MAX: usize = 6;
 
 /// Addresses that are listed; the rest is counted.
 const ADDRESSES_MAX: usize = 8;

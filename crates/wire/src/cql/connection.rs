@@ -32,6 +32,8 @@ pub struct Shared {
     spare: Spare,
     /// A value before it is read as one of its type.
     text: Vec<u8>,
+    /// A partition key.
+    key: Vec<u8>,
 }
 
 /// A connection.
@@ -156,6 +158,13 @@ impl Protocol for Cql {
                 self.streams.give_back(number);
             }
         }
+    }
+
+    const ROUTES: bool = true;
+
+    fn token(&self, shared: &mut Shared, statement: &Statement, filler: &mut impl Filler) -> Option<i64> {
+        let prepared = self.prepared.get(statement.number as usize)?;
+        statement.token(prepared, filler, (&mut shared.text, &mut shared.key))
     }
 
     fn cancel(&mut self, _: Tag, _: u64) -> bool {

@@ -55,11 +55,16 @@ impl<'a> Fields<'a> {
         self.take(usize::from(length))
     }
 
+    /// \[bytes\]; nothing if they are null.
+    pub(super) fn bytes(&mut self) -> Result<Option<&'a [u8]>, Stop> {
+        match self.int()? {
+            ..0 => Ok(None),
+            length => self.take(length as usize).map(Some),
+        }
+    }
+
     /// Passes \[bytes\], which may be null.
     pub(super) fn pass_bytes(&mut self) -> Result<(), Stop> {
-        match self.int()? {
-            ..0 => Ok(()),
-            length => self.take(length as usize).map(|_| ()),
-        }
+        self.bytes().map(|_| ())
     }
 }

@@ -22,6 +22,7 @@ pub(super) mod opcode {
     pub(in super::super) const RESULT: u8 = 0x08;
     pub(in super::super) const PREPARE: u8 = 0x09;
     pub(in super::super) const EXECUTE: u8 = 0x0a;
+    pub(in super::super) const REGISTER: u8 = 0x0b;
     pub(in super::super) const EVENT: u8 = 0x0c;
     pub(in super::super) const AUTH_CHALLENGE: u8 = 0x0e;
     pub(in super::super) const AUTH_RESPONSE: u8 = 0x0f;

@@ -12,6 +12,8 @@ pub(super) struct Prepared {
     pub(super) id: Box<[u8]>,
     /// Types of its values.
     pub(super) parameters: Box<[Type]>,
+    /// The values that are its partition key, in the key's order; none where it has not all of it.
+    pub(super) key: Box<[u16]>,
     /// Types of the columns that it brings; none where they are not known beforehand.
     pub(super) columns: Box<[Type]>,
 }
@@ -27,10 +29,11 @@ impl Prepared {
 
     fn fields(fields: &mut Fields<'_>) -> Result<Prepared, Stop> {
         let id = fields.string()?;
-        let (mut of_values, mut of_columns) = (Vec::new(), Vec::new());
-        parameters(fields, &mut of_values)?;
+        let (mut of_values, mut key, mut of_columns) = (Vec::new(), Vec::new(), Vec::new());
+        parameters(fields, &mut of_values, &mut key)?;
         columns(fields, &mut of_columns)?;
-        Ok(Prepared { id: id.into(), parameters: of_values.into(), columns: of_columns.into() })
+        let (parameters, columns) = (of_values.into(), of_columns.into());
+        Ok(Prepared { id: id.into(), parameters, key: key.into(), columns })
     }
 
     /// It takes as many values as its text has places, of types that can be bound.

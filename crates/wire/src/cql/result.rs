@@ -56,11 +56,19 @@ pub(super) fn columns(fields: &mut Fields<'_>, types: &mut Vec<Type>) -> Result<
     described((flags, columns), fields, types)
 }
 
-/// The same of the values of a prepared statement, which has the places of its key, too.
-pub(super) fn parameters(fields: &mut Fields<'_>, types: &mut Vec<Type>) -> Result<(), Stop> {
+/// The same of the values of a prepared statement. Those that make up the partition key, by number and in its order, are appended to
+/// `key`.
+pub(super) fn parameters(
+    fields: &mut Fields<'_>,
+    types: &mut Vec<Type>,
+    key: &mut Vec<u16>,
+) -> Result<(), Stop> {
     let (flags, columns) = (fields.int()?, fields.count()?);
     for _ in 0..fields.count()? {
-        fields.short()?;
+        key.push(fields.short()?);
+    }
+    if key.iter().any(|&value| usize::from(value) >= columns) {
+        return Err(Fault::BadMessage.into());
     }
     described((flags, columns), fields, types).map(|_| ())
 }

@@ -50,6 +50,11 @@ impl Session {
         Session { user, keyspace, statements: statements.into() }
     }
 
+    /// The keyspace that is chosen, as the server has it.
+    pub(super) fn keyspace(&self) -> Option<&str> {
+        self.keyspace.as_deref()
+    }
+
     /// The first frame.
     pub(super) fn put_startup(&self, out: &mut Vec<u8>) {
         let options = [

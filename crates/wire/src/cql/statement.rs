@@ -210,6 +210,16 @@ impl Statement {
         self.is_reading
     }
 
+    /// How it is executed.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// What its values are made of.
+    pub(super) fn blanks(&self) -> &[Blank] {
+        &self.values
+    }
+
     /// How many values it has.
     pub(super) fn values(&self) -> usize {
         self.values.len()
@@ -379,8 +389,12 @@ mod tests {
         };
         let columns = [Type::Int];
         let write = |text: &str, options, columns: &[Type]| {
-            let prepared =
-                Prepared { id: (*b"id").into(), parameters: [Type::Text].into(), columns: columns.into() };
+            let prepared = Prepared {
+                id: (*b"id").into(),
+                parameters: [Type::Text].into(),
+                columns: columns.into(),
+                ..Prepared::default()
+            };
             let (mut rest, mut out) = (Vec::new(), Vec::new());
             let statement = Statement::new(text, true, options).unwrap();
             statement.write(&prepared, &mut Numbers, &mut Vec::new(), &mut rest).unwrap();
