@@ -20,6 +20,7 @@ pub mod job;
 pub mod limits;
 pub mod mirror;
 mod pace;
+pub mod packets;
 pub mod pacing;
 pub mod preflight;
 pub mod priority;

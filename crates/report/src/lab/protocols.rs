@@ -124,6 +124,7 @@ mod tests {
             problem: None,
             reported: None,
             truth: LabTruth::default(),
+            observed: None,
             log: LabLog::default(),
             offered: LabOffered { planned_in_events: 250, seen_in_events: 240, ..LabOffered::default() },
             percentiles,
