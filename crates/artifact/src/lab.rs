@@ -75,7 +75,7 @@ pub struct LabCell {
 /// A server that others wrote, watched from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabObserved {
-    /// Its version, as it says itself.
+    /// Its name and its version, as it says itself.
     pub server: String,
     /// Packets that were seen.
     pub packets: u64,

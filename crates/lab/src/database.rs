@@ -27,6 +27,14 @@ impl Database {
         }
     }
 
+    /// As its makers call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Database::Redis => "Redis",
+            Database::Postgres => "PostgreSQL",
+        }
+    }
+
     /// As documents call what it speaks.
     pub(crate) fn protocol(self) -> document::Protocol {
         match self {

@@ -92,7 +92,7 @@ impl Scenario {
     /// One at a time, with a pause every 500th request: made for 450/s over 30 s, and so not run with the others.
     pub const ONE_SERVER: &str = "one-server";
 
-    /// Those of databases: a stall of a second after a third of the run, however long that is.
+    /// Those of databases: a stall of a second after a sixth of the run, however long that is.
     pub fn databases() -> impl Iterator<Item = &'static str> {
         Database::ALL.into_iter().map(Database::scenario)
     }
@@ -150,12 +150,12 @@ impl Scenario {
             }
             name => {
                 scenario.baseline = Baseline::Constant { delay_ns: 0 };
-                let second_at_20 = Gate::once(20 * S, S);
+                let second_at_10 = Gate::once(10 * S, S);
                 match Database::of_scenario(name)? {
                     Database::Redis => {
-                        scenario.faults.push(Fault { when: second_at_20, harm: Harm::Freeze });
+                        scenario.faults.push(Fault { when: second_at_10, harm: Harm::Freeze });
                     }
-                    Database::Postgres => scenario.gates.push(second_at_20),
+                    Database::Postgres => scenario.gates.push(second_at_10),
                 }
             }
         }
@@ -375,8 +375,8 @@ mod tests {
         assert_eq!(short("stall").gates, [Gate::once(7_500 * MS, 250 * MS)]);
         assert_eq!(short("pauses").gates[0].period_ns, 2_500 * MS);
         assert_eq!(short("healthy").baseline_ns(0), 10 * MS);
-        assert_eq!(short("redis-stall").events(), [(5 * S, 6 * S)]);
-        assert_eq!(preset("postgres-stall").for_length(2 * S).events()[0], (666_666_666, 1_166_666_666));
+        assert_eq!(short("redis-stall").events(), [(2_500 * MS, 3_500 * MS)]);
+        assert_eq!(preset("postgres-stall").for_length(2 * S).events()[0], (333_333_333, 833_333_333));
         assert_eq!(short("ramp").baseline_ns(12_500 * MS), 100 * MS);
         assert_eq!(short("timeouts").treat(0, 7_600 * MS).delay_ns, 2_500 * MS);
     }

@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(described("ramp"), "an answer takes 10 ms until 20 s, then linearly up to 100 ms at 50 s");
         assert_eq!(
             described("redis-stall"),
-            "a Redis with data of its own; its process is stopped (SIGSTOP) from 20 s to 21 s"
+            "a Redis with data of its own; its process is stopped (SIGSTOP) from 10 s to 11 s"
         );
         assert_eq!(
             described("saturation"),

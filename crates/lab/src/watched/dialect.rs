@@ -1,12 +1,9 @@
 //! Where requests and answers end in what a client and a database say to each other.
 
+use super::Unreadable;
 use super::pg::Pg;
 use super::resp::Resp;
 use crate::database::Database;
-
-/// The bytes are not what the protocol allows, or nobody can read them (TLS).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
 
 /// The two sides of a connection.
 #[derive(Debug)]

@@ -23,6 +23,10 @@ use std::process::{Child, ChildStdin};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+/// The bytes are not what the protocol allows, or nobody can read them (TLS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unreadable;
+
 /// What holds a server still. It lets go when it is dropped.
 #[derive(Debug)]
 enum Hold {

@@ -88,14 +88,14 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 12 s at 1,000/s, with the second from 4 s on.
+    /// 12 s at 1,000/s, with the second from 2 s on.
     fn case() -> Case {
         Case::preset("redis-stall", Duration::from_secs(12)).expect("a preset")
     }
 
     #[test]
-    fn the_stall_is_a_second_after_a_third_of_the_run() {
-        assert_eq!(case().scenario.events(), [(4_000 * MS, 5_000 * MS)]);
+    fn the_stall_is_a_second_after_a_sixth_of_the_run() {
+        assert_eq!(case().scenario.events(), [(2_000 * MS, 3_000 * MS)]);
     }
 
     fn at_ms(truth: &Truth, q: f64) -> u64 {
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn an_arrival_is_felt_from_when_it_was_due() {
         // A pool of ten: what comes after them leaves when the stall is over, 1 ms each.
-        let sent = |k: u64| if (4_010..5_000).contains(&k) { 5_000 } else { k };
+        let sent = |k: u64| if (2_010..3_000).contains(&k) { 3_000 } else { k };
         let all = rows((0..12_000).map(|k| match k {
-            4_000..5_000 => (sent(k), 5_001 - sent(k)),
+            2_000..3_000 => (sent(k), 3_001 - sent(k)),
             _ => (k, 1),
         }));
         let (truth, from) = truth(&all, &case(), true);
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn whoever_asks_nothing_meanwhile_is_held_beside_the_silence() {
         // Ten users, who wait.
-        let before = (0..40_000).map(|k| (k / 10, 1));
-        let during = (0..10).map(|_| (3_999, 1_003));
-        let after = (0..69_000).map(|k| (5_002 + k / 10, 1));
+        let before = (0..20_000).map(|k| (k / 10, 1));
+        let during = (0..10).map(|_| (1_999, 1_003));
+        let after = (0..89_000).map(|k| (3_002 + k / 10, 1));
         let all = rows(before.chain(during).chain(after));
         let (truth, from) = truth(&all, &case(), false);
         assert_eq!(from, LabTruthFrom::Silence);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn who_claims_a_schedule_and_does_not_keep_it_has_no_request_for_each_arrival() {
-        let all = rows((0..4_000).chain(5_000..12_000).map(|k| (k, 1)));
+        let all = rows((0..2_000).chain(3_000..12_000).map(|k| (k, 1)));
         let (of_silence, from) = truth(&all, &case(), true);
         assert_eq!(from, LabTruthFrom::Silence);
         assert!(at_ms(&of_silence, 0.99) > 800);

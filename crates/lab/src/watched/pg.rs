@@ -1,6 +1,6 @@
 //! PostgreSQL's protocol, version 3, as far as it takes to see where a request ends and where its answer does.
 
-use super::dialect::Unreadable;
+use super::Unreadable;
 
 /// Kept of a message, to tell what it asks.
 const KEPT_BYTES: usize = 1 << 10;

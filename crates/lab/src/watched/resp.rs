@@ -1,6 +1,6 @@
 //! RESP, versions 2 and 3, as far as it takes to see where a value ends.
 
-use super::dialect::Unreadable;
+use super::Unreadable;
 
 /// The longest line. Only lengths, numbers and short texts come as lines.
 const LINE_BYTES_MAX: usize = 64 << 10;

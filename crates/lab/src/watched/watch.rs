@@ -60,12 +60,13 @@ pub(crate) struct Watched {
     thread: Option<JoinHandle<io::Result<Seen>>>,
     is_over: Arc<AtomicBool>,
     server: Started,
+    database: Database,
 }
 
 /// What there is to say of a watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// Name and version.
+    /// Its name and version.
     pub(crate) server: String,
     pub(crate) packets: u64,
     pub(crate) lost_packets: u64,
@@ -122,7 +123,7 @@ impl Watched {
             watch.finish()
         });
         let thread = thread.map_err(LabError::Thread)?;
-        Ok(Watched { thread: Some(thread), is_over, server })
+        Ok(Watched { thread: Some(thread), is_over, server, database })
     }
 
     /// Where it listens.
@@ -134,7 +135,7 @@ impl Watched {
     pub(crate) fn stop(mut self) -> Result<Seen, WatchError> {
         let seen = self.join().unwrap_or_else(|| Err(io::Error::other("nobody watches")));
         let mut seen = seen.map_err(WatchError::Watch)?;
-        seen.server = self.server.version.clone();
+        seen.server = format!("{} {}", self.database.name(), self.server.version);
         Ok(seen)
     }
 
