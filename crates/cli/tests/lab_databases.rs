@@ -8,7 +8,8 @@ const MS: u64 = 1_000_000;
 /// A lab of 4 s at 1,000/s, with a stall of a second in it; `None` where the loopback may not be watched, and that is said.
 #[track_caller]
 fn lab(place: &Place, scenario: &str, tools: &str) -> Option<Value> {
-    let said = place.call(&["lab", "run", scenario, "--tools", tools, "--length", "4s", "-o", "lab", "--json"]);
+    let said =
+        place.call(&["lab", "run", scenario, "--tools", tools, "--length", "4s", "-o", "lab", "--json"]);
     if said.stderr.contains("can't watch the loopback") {
         assert_ne!(said.code(), Some(0), "{said:?}");
         assert!(["CAP_NET_RAW", "root", "setcap"].iter().all(|part| said.stderr.contains(part)), "{said:?}");
@@ -53,7 +54,8 @@ fn is_right(place: &Place, lab: &Value, scenario: &str, tool: &str) {
     assert_eq!([&cell["log"]["requests"], &cell["log"]["lost"]], [4000, 0]);
     assert_eq!(cell["offered"]["connections"], 50);
     // On a busy machine the client reads answers late, and says so.
-    let run: Value = serde_json::from_str(&place.text(&format!("lab/{scenario}/{tool}/1/stdout.txt"))).expect("JSON");
+    let run: Value =
+        serde_json::from_str(&place.text(&format!("lab/{scenario}/{tool}/1/stdout.txt"))).expect("JSON");
     let paused_ns = run["generator"]["pause_max_ns"].as_u64().expect("a figure");
     for q in [0.99, 0.999] {
         let [low_ns, high_ns, reported_ns] =

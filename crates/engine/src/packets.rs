@@ -23,7 +23,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// From now on, those of IPv4 from or to this port. It takes CAP_NET_RAW.
+    /// From now on, those of TCP over IPv4 from or to this port. It takes CAP_NET_RAW.
     pub fn of_port(port: u16) -> io::Result<Packets> {
         // Protocol 0: nothing comes before the filter is there.
         // SAFETY: no memory is involved.
@@ -40,6 +40,8 @@ impl Packets {
         // Beyond the system's limit only for those who may.
         set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER_BYTES)
             .or_else(|_| set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER_BYTES))?;
+        // Each packet once: as it comes in.
+        set(fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
         bind(fd)?;
         Ok(Packets { socket, buffer: vec![0; LARGEST_BYTES], dropped: 0, unusable: 0 })
     }
@@ -103,12 +105,13 @@ fn filter(port: u16) -> [libc::sock_filter; 11] {
     ]
 }
 
-/// The socket sees what comes in on the loopback over IPv4 from now on.
+/// The socket sees what comes in on the loopback from now on. It asks for all protocols, because the kernel shows those packets
+/// to it before it hands them to TCP: with IPv4 alone it does so afterwards, and an answer may be seen before its request.
 fn bind(fd: RawFd) -> io::Result<()> {
     // SAFETY: all zeroes is a valid value of this structure of numbers.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_IP as u16).to_be();
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     // SAFETY: the name ends with a zero, and the call only reads it.
     let index = unsafe { libc::if_nametoindex(c"lo".as_ptr()) };
     if index == 0 {
@@ -159,7 +162,8 @@ fn stamp_ns(message: &libc::msghdr) -> Option<u64> {
         let (level, kind) = unsafe { ((*header).cmsg_level, (*header).cmsg_type) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
             // SAFETY: behind a header of this kind is a `timespec`, maybe not aligned for one.
-            let time: libc::timespec = unsafe { libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned() };
+            let time: libc::timespec =
+                unsafe { libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned() };
             let (s, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
             return Some(s * 1_000_000_000 + ns);
         }
@@ -229,20 +233,30 @@ mod tests {
             // Without CAP_NET_RAW there is nothing to be seen, and it must say so.
             Err(error) => return assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
         };
+        // Somebody who answers at once, on another thread.
+        let answering = std::thread::spawn(move || {
+            let (mut server, _) = listener.accept().expect("a connection");
+            let mut asked = [0; 4];
+            while server.read_exact(&mut asked).is_ok() {
+                server.write_all(b"told").expect("it is sent");
+            }
+        });
         let mut client = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-        let (mut server, _) = listener.accept().expect("a connection");
-        client.write_all(b"ask for it").expect("it is sent");
-        let mut asked = [0; 10];
-        server.read_exact(&mut asked).expect("it comes");
-        server.write_all(b"an answer").expect("it is sent");
-        let mut answer = [0; 9];
-        client.read_exact(&mut answer).expect("it comes");
+        let mut told = [0; 4];
+        for _ in 0..5_000 {
+            client.write_all(b"tell").expect("it is sent");
+            client.read_exact(&mut told).expect("it comes");
+        }
+        drop(client);
+        answering.join().expect("it ends");
         let mut seen: Vec<(u64, Vec<u8>)> = Vec::new();
         packets.take(|stamp_ns, bytes| seen.push((stamp_ns, bytes.to_vec()))).expect("they are read");
-        let count = |text: &[u8]| seen.iter().filter(|(_, bytes)| bytes.ends_with(text)).count();
-        assert_eq!([count(b"ask for it"), count(b"an answer")], [1, 1]);
         assert!(seen.iter().all(|(_, bytes)| bytes[0] >> 4 == 4), "from the IP header on");
+        seen.retain(|(_, bytes)| bytes.ends_with(b"tell") || bytes.ends_with(b"told"));
+        assert_eq!((seen.len(), packets.lost().expect("a count")), (10_000, 0));
+        // A request, its answer, the next one: by their order, and by their stamps.
+        let said = |(i, (_, bytes)): (usize, &(u64, Vec<u8>))| bytes.ends_with([b"tell", b"told"][i % 2]);
+        assert!(seen.iter().enumerate().all(said));
         assert!(seen.is_sorted_by_key(|(stamp_ns, _)| *stamp_ns));
-        assert_eq!(packets.lost().expect("a count"), 0);
     }
 }

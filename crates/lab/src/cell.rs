@@ -8,9 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use unblink_artifact::lab::{
-    CELL_SCHEMA, LabCell, LabLog, LabObserved, LabPercentile, LabReported, LabTool,
-};
+use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabObserved, LabPercentile, LabReported, LabTool};
 
 use crate::case::{Case, Truth};
 use crate::process::{Processors, Side, run_to_end, wait};

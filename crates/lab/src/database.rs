@@ -55,9 +55,7 @@ impl Database {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Database::Redis => "a Redis with data of its own; its process is stopped (SIGSTOP)",
-            Database::Postgres => {
-                "a PostgreSQL with data of its own; its table is locked (ACCESS EXCLUSIVE)"
-            }
+            Database::Postgres => "a PostgreSQL with data of its own; its table is locked (ACCESS EXCLUSIVE)",
         }
     }
 

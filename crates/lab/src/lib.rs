@@ -67,8 +67,8 @@ pub use scenario::{Baseline, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
 pub use tool::{
-    Arrivals, Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values, Version,
-    steps,
+    Arrivals, Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values,
+    Version, steps,
 };
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};
 pub use watched::{OpenTap, Tap, WatchError};

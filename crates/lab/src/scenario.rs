@@ -3,9 +3,9 @@
 mod describe;
 
 use self::describe::show;
-use crate::{Database, LabError};
 use crate::fault::{Ending, Fault, Harm, Slow};
 use crate::gate::{Gate, scaled};
+use crate::{Database, LabError};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;

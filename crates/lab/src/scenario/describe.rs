@@ -8,8 +8,11 @@ impl Scenario {
     /// One plain line, ready to be printed.
     pub fn describe(&self) -> String {
         if let Some(database) = self.database {
-            let when: Vec<String> =
-                self.events().iter().map(|(from_ns, to_ns)| format!("from {} to {}", show(*from_ns), show(*to_ns))).collect();
+            let when: Vec<String> = self
+                .events()
+                .iter()
+                .map(|(from_ns, to_ns)| format!("from {} to {}", show(*from_ns), show(*to_ns)))
+                .collect();
             return format!("{} {}", database.describe(), when.join(", "));
         }
         let mut line = match self.baseline {

@@ -319,8 +319,11 @@ impl Definition {
         if let Some(name) = files.into_iter().find(|name| !is_inside(name)) {
             return Err(format!("the file {name:?} must lie in the cell's own folder: a name without /"));
         }
-        if self.database.is_some() && (self.tls || self.events.is_some() || self.protocol != Protocol::Http1) {
-            return Err("a database is spoken to in its own protocol: leave out protocol, tls and events".to_owned());
+        if self.database.is_some() && (self.tls || self.events.is_some() || self.protocol != Protocol::Http1)
+        {
+            return Err(
+                "a database is spoken to in its own protocol: leave out protocol, tls and events".to_owned()
+            );
         }
         if let Some(events) = self.events {
             if self.protocol == Protocol::WebSocket {

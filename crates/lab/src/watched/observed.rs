@@ -65,7 +65,9 @@ fn of_event(rows: &[&TruthRow], case: &Case) -> Truth {
         match silences.iter().find(|(from_ns, to_ns)| *from_ns < at_ns && at_ns < *to_ns) {
             Some((_, to_ns)) => Felt::Answered(to_ns - at_ns),
             // In the order of time, however many there are.
-            None => usual_ns.get(k * usual_ns.len() / planned).map_or(Felt::TooLong, |ns| Felt::Answered(*ns)),
+            None => {
+                usual_ns.get(k * usual_ns.len() / planned).map_or(Felt::TooLong, |ns| Felt::Answered(*ns))
+            }
         }
     });
     Truth::of_felt(felt, case.timeout_ns())

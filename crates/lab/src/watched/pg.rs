@@ -142,8 +142,7 @@ impl Pg {
             }
             b'S' => Meaning::Asked(std::mem::take(&mut self.executes)),
             b'Q' => {
-                let is_ours =
-                    self.body.windows(TABLE.len()).any(|text| text.eq_ignore_ascii_case(TABLE));
+                let is_ours = self.body.windows(TABLE.len()).any(|text| text.eq_ignore_ascii_case(TABLE));
                 Meaning::Asked(is_ours)
             }
             // A call of a function.

@@ -115,7 +115,10 @@ fn give_away(folder: &Path) -> Result<(), String> {
 /// Its own client, over its own socket: nothing of it is on the loopback.
 fn client(psql: &Path, folder: &Path, port: u16) -> Command {
     let mut command = Command::new(psql);
-    command.args(["--no-psqlrc", "-q", "-U", USER, "-p", &port.to_string(), "-h"]).arg(folder).arg("postgres");
+    command
+        .args(["--no-psqlrc", "-q", "-U", USER, "-p", &port.to_string(), "-h"])
+        .arg(folder)
+        .arg("postgres");
     command
 }
 

@@ -20,7 +20,8 @@ pub(super) fn find(name: &str, package: &str) -> Result<PathBuf, String> {
 /// What it says, or why it failed.
 pub(super) fn say(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let said = command.stdin(Stdio::null()).output().map_err(|error| format!("can't start {name}: {error}"))?;
+    let said =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("can't start {name}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match said.status.success() {
         true => Ok(text(&said.stdout)),

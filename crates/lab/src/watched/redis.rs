@@ -36,7 +36,8 @@ pub(super) fn start(processors: &Processors) -> Result<(Started, Hold), String> 
         command.arg("--dir").arg(&folder.0).args(["--unixsocket", "redis.sock"]);
         command.stdout(folder.log().map_err(io)?);
         let child = processors.spawn(Side::Server, command).map_err(io)?;
-        let mut started = Started { child, ends_by: Signal::TERM, port, version: version.clone(), _folder: folder };
+        let mut started =
+            Started { child, ends_by: Signal::TERM, port, version: version.clone(), _folder: folder };
         if let Some(mut stream) = connect(&mut started)? {
             fill(&mut stream).map_err(|error| format!("redis-server does not take its data: {error}"))?;
             let hold = Hold::Freeze { process: Pid::from_child(&started.child), is_frozen: false };

@@ -46,11 +46,7 @@ impl Value {
 
 impl Resp {
     /// Calls `each` with every value that ends in these bytes.
-    pub(super) fn take(
-        &mut self,
-        mut bytes: &[u8],
-        mut each: impl FnMut(&Value),
-    ) -> Result<(), Unreadable> {
+    pub(super) fn take(&mut self, mut bytes: &[u8], mut each: impl FnMut(&Value)) -> Result<(), Unreadable> {
         while !bytes.is_empty() {
             if self.left > 0 {
                 let now = bytes.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -210,7 +206,9 @@ mod tests {
     fn what_is_no_resp_is_refused() {
         let deep = "*1\r\n".repeat(DEPTH_MAX + 1);
         let long = format!("+{}", "x".repeat(LINE_BYTES_MAX));
-        for text in ["\u{16}\u{3}\u{1}\r\n", "$x\r\n", "$-2\r\n", "*2\r\nGET\r\n", "$99999999999\r\n", &deep, &long] {
+        for text in
+            ["\u{16}\u{3}\u{1}\r\n", "$x\r\n", "$-2\r\n", "*2\r\nGET\r\n", "$99999999999\r\n", &deep, &long]
+        {
             assert_eq!(read(text.as_bytes(), &[usize::MAX]), Err(Unreadable), "{text:.20}");
         }
     }

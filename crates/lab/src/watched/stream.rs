@@ -115,8 +115,9 @@ mod tests {
     fn what_never_comes_is_not_waited_for_without_bound() {
         let mut stream = Stream::after_syn(0);
         let chunk = vec![0; 60_000];
-        let outcome: Vec<_> =
-            (0..20_u32).map(|i| stream.take(2 + i * 60_000, &chunk, |_| panic!("nothing is in order"))).collect();
+        let outcome: Vec<_> = (0..20_u32)
+            .map(|i| stream.take(2 + i * 60_000, &chunk, |_| panic!("nothing is in order")))
+            .collect();
         assert_eq!((&outcome[0], outcome.last()), (&Ok(()), Some(&Err(Missing))));
     }
 }

@@ -116,7 +116,8 @@ impl Watched {
         let log = TruthLog::create(truth.to_owned())?;
         let is_over = Arc::new(AtomicBool::new(false));
         let watcher = Watcher::new(database, server.port);
-        let mut watch = Watch { tap, watcher, log, hold, steps: steps(scenario), seen: Seen::default(), rows: 0 };
+        let mut watch =
+            Watch { tap, watcher, log, hold, steps: steps(scenario), seen: Seen::default(), rows: 0 };
         let until = Arc::clone(&is_over);
         let thread = std::thread::Builder::new().name("lab-watch".to_owned()).spawn(move || {
             watch.watch(&until)?;
@@ -154,8 +155,11 @@ impl Drop for Watched {
 
 /// When the server is held (true) and let go, in ns after the first request, the next one last.
 fn steps(scenario: &Scenario) -> Vec<(u64, bool)> {
-    let mut steps: Vec<_> =
-        scenario.events().into_iter().flat_map(|(from_ns, to_ns)| [(from_ns, true), (to_ns, false)]).collect();
+    let mut steps: Vec<_> = scenario
+        .events()
+        .into_iter()
+        .flat_map(|(from_ns, to_ns)| [(from_ns, true), (to_ns, false)])
+        .collect();
     steps.reverse();
     steps
 }
@@ -198,7 +202,11 @@ impl Watch {
                 let left_ns = (zero_ns + at_ns).saturating_sub(now_ns);
                 if left_ns == 0 {
                     self.seen.events += usize::from(is_hold);
-                    if is_hold { self.hold.begin()? } else { self.hold.end()? }
+                    if is_hold {
+                        self.hold.begin()?
+                    } else {
+                        self.hold.end()?
+                    }
                     self.steps.pop();
                     continue;
                 }

@@ -195,7 +195,13 @@ impl Connection {
 }
 
 impl Open {
-    fn row(&self, connection: u32, answered_ns: u64, zero_ns: Option<u64>, ending: Ending) -> Option<TruthRow> {
+    fn row(
+        &self,
+        connection: u32,
+        answered_ns: u64,
+        zero_ns: Option<u64>,
+        ending: Ending,
+    ) -> Option<TruthRow> {
         Some(TruthRow {
             request: self.number?,
             connection,

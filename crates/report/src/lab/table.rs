@@ -44,10 +44,7 @@ pub(super) fn table(doc: &LabDocument, rows: &[&LabRow], room: Room) -> Table {
         let mean = exact.and_then(|cell| cell.truth.mean_ns).map_or(UNKNOWN.into(), format::duration);
         line(Line {
             first: [bold("truth".into()), plain("")],
-            figures: shown
-                .iter()
-                .map(|(q, _)| bold(words::truth_of_all(rows, *q)))
-                .collect(),
+            figures: shown.iter().map(|(q, _)| bold(words::truth_of_all(rows, *q))).collect(),
             last: [plain(""), bold(format::count(row.planned))],
             on_a_page: [bold(mean), plain(""), plain(""), plain(""), plain("")],
         })
