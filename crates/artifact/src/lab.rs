@@ -59,14 +59,40 @@ pub struct LabCell {
     pub problem: Option<String>,
     /// What the tool says.
     pub reported: Option<LabReported>,
-    /// What users feel who come at the rate whatever the server does: exact, from the model of the server.
+    /// What users feel who come at the rate whatever the server does: exact, from the model of the server, or as it was observed.
     pub truth: LabTruth,
+    /// Of a server that others wrote: how the truth was seen; `null` where it is exact, from the model of ours.
+    #[serde(default)]
+    pub observed: Option<LabObserved>,
     /// What the server's own log says of the requests that it got.
     pub log: LabLog,
     /// How the requests came.
     pub offered: LabOffered,
     /// Truth, log and report side by side.
     pub percentiles: Vec<LabPercentile>,
+}
+
+/// A server that others wrote, watched from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabObserved {
+    /// Its name and its version, as it says itself.
+    pub server: String,
+    /// Packets that were seen.
+    pub packets: u64,
+    /// Packets that were lost: with any, there are no figures.
+    pub lost: u64,
+    /// How the truth comes from them.
+    pub truth_from: LabTruthFrom,
+}
+
+/// Where the truth comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LabTruthFrom {
+    /// From the requests themselves: the k-th one was due at k/rate, and is answered when the packet with its answer comes in.
+    Arrivals,
+    /// The tool has no request for each arrival: users at the rate who meet the silence that was seen on the wire.
+    Silence,
 }
 
 /// What a cell had to run on.

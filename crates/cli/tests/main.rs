@@ -49,6 +49,7 @@ mod k8s_given;
 mod keep_failures;
 mod knee;
 mod lab;
+mod lab_databases;
 mod lab_http2;
 mod lab_protocols;
 mod load;

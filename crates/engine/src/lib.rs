@@ -22,6 +22,7 @@ pub mod limits;
 pub mod mirror;
 mod pace;
 pub mod pacing;
+pub mod packets;
 pub mod preflight;
 pub mod priority;
 pub mod routing;

@@ -86,7 +86,18 @@ impl Case {
     }
 }
 
-/// Exact response times of an open population.
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Felt {
+    /// After so many ns.
+    Answered(u64),
+    /// With an error.
+    Failed,
+    /// Nobody saw an answer.
+    TooLong,
+}
+
+/// Response times of an open population.
 #[derive(Clone, Debug)]
 pub struct Truth {
     arrivals: usize,
@@ -98,6 +109,21 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Of arrivals whose fate was seen.
+    pub(crate) fn of_felt(felt: impl Iterator<Item = Felt>, timeout_ns: u64) -> Truth {
+        let mut truth = Truth { arrivals: 0, failed: 0, timed_out: 0, timeout_ns, ok_ns: Vec::new() };
+        for felt in felt {
+            truth.arrivals += 1;
+            match felt {
+                Felt::Answered(ns) if ns <= timeout_ns => truth.ok_ns.push(ns),
+                Felt::Failed => truth.failed += 1,
+                Felt::Answered(_) | Felt::TooLong => truth.timed_out += 1,
+            }
+        }
+        truth.ok_ns.sort_unstable();
+        truth
+    }
+
     /// The value at `q` of what did not fail, from a few ranks below to a few above. `None` above: longer than the
     /// timeout. `None` in all: nothing is there, or it is longer than the timeout for certain.
     pub fn at(&self, q: f64) -> (Option<u64>, Option<u64>) {

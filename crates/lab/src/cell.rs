@@ -1,19 +1,22 @@
 //! One cell: a fresh server, one tool, and what both say afterwards.
 
+mod served;
+
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabPercentile, LabReported, LabTool};
+use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabObserved, LabPercentile, LabReported, LabTool};
 
 use crate::case::{Case, Truth};
-use crate::process::{Processors, Side, end, kill, run_to_end, wait};
+use crate::process::{Processors, Side, run_to_end, wait};
 use crate::read::{COMPARED, value_at};
 use crate::tool::{Definition, Found, Values};
+use crate::watched::{OpenTap, Seen, WatchError, observed};
 use crate::{offered, read_truth};
+use served::{Account, Server};
 
 /// The file of a cell's result.
 pub const CELL_FILE: &str = "cell.json";
@@ -30,6 +33,8 @@ const RIGHT: f64 = 0.05;
 /// Or this close, in ns: a loopback and two processes take part of it. Of answers below a millisecond less is meant.
 const CLOSE_NS: u64 = 1_000_000;
 const CLOSE_TO_FAST_NS: u64 = 100_000;
+/// Of a database, the truth ends where the answer's packet comes in, and the tool still has to be woken up and to read it.
+const CLOSE_TO_A_PACKET_NS: u64 = 2_000_000;
 /// A report that is too high by no more than so many times the server's own lateness at p99 is not judged.
 const LATENESS_EXPLAINS: u64 = 3;
 
@@ -45,8 +50,11 @@ pub enum CellError {
         source: std::io::Error,
     },
     /// The server did not start or end as it should.
-    #[error("the lab server: {0}")]
+    #[error("the lab's server: {0}")]
     Server(String),
+    /// A database can't be started or watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// Its log can't be read.
     #[error(transparent)]
     Truth(#[from] crate::LabError),
@@ -80,6 +88,8 @@ pub struct Job<'a> {
     pub processors: &'a Processors,
     /// Where everything goes.
     pub folder: &'a Path,
+    /// Watches the wire, where the server is a database.
+    pub tap: OpenTap,
     /// Counted from 1.
     pub run: u32,
     /// Ends it before its time.
@@ -97,24 +107,31 @@ impl Job<'_> {
         let folder = self.folder.canonicalize().map_err(file_error(self.folder))?;
         let truth_path = folder.join(TRUTH_FILE);
         let server = Server::start(self, &truth_path)?;
-        let url = self.definition.url(&server.address);
-        let values = Values::new(self.case, &url, &server.address, &folder, &self.found.program);
+        let address = server.address();
+        let url = self.definition.url(&address);
+        let values = Values::new(self.case, &url, &address, &folder, &self.found.program);
         for (name, text) in &self.definition.files {
             let path = folder.join(name);
             std::fs::write(&path, values.fill(text)).map_err(file_error(&path))?;
         }
         let said = self.load(&values, &folder)?;
-        let summary = server.stop()?;
+        let Account { late_p99_ns, lost, seen } = server.stop()?;
         let rows = offered::of_the_run(read_truth(&truth_path)?);
-        let late_p99_ns = summary["lateness"]["p99"].as_u64().unwrap_or(0);
-        let lost = summary["truth_rows_lost"].as_u64().unwrap_or(0);
         let log = offered::log(&rows, self.case, late_p99_ns, lost);
         let offered = offered::offered(&rows, self.case);
-        let (reported, problem) = match said {
-            Ok(_) if rows.is_empty() => (None, Some("it sent no request".to_owned())),
-            Ok(reported) => (Some(reported), None),
-            Err(problem) => (None, Some(problem)),
+        let unseen = seen.as_ref().and_then(|seen| seen.problem(&self.case.scenario));
+        let (reported, problem) = match (said, unseen) {
+            (Err(problem), _) | (Ok(_), Some(problem)) => (None, Some(problem)),
+            (Ok(_), None) if rows.is_empty() => (None, Some("it sent no request".to_owned())),
+            (Ok(reported), None) => (Some(reported), None),
         };
+        let of_wire = seen.map(|seen| {
+            let (truth, from) = observed::truth(&rows, self.case, self.definition.claims_schedule());
+            let Seen { server, packets, lost_packets, .. } = seen;
+            (truth, LabObserved { server, packets, lost: lost_packets, truth_from: from })
+        });
+        let (of_wire, observed) = of_wire.unzip();
+        let truth = of_wire.as_ref().unwrap_or(self.truth);
         Ok(LabCell {
             schema: CELL_SCHEMA.to_owned(),
             scenario: self.case.describe(),
@@ -123,9 +140,10 @@ impl Job<'_> {
             started_at,
             processors: Some(self.processors.describe()),
             problem,
-            percentiles: compare(self.case, self.truth, reported.as_ref(), &log),
+            percentiles: compare(self.case, truth, reported.as_ref(), &log),
             reported,
-            truth: self.truth.describe(),
+            truth: truth.describe(),
+            observed,
             log,
             offered,
         })
@@ -143,7 +161,7 @@ impl Job<'_> {
             name: self.definition.name.clone(),
             version: self.found.version.clone(),
             model: self.definition.model,
-            protocol: self.definition.protocol.described(),
+            protocol: self.definition.speaks(),
             events: self.definition.events,
             command: std::iter::once(self.definition.program.clone()).chain(words).collect(),
             definition: self.definition.fingerprint.clone(),
@@ -190,15 +208,36 @@ impl Job<'_> {
                 return Ok(Err(format!("its output can't be converted: {said:?}")));
             }
         }
-        let path = self.definition.output.source().file().map_or(stdout_path, |name| folder.join(name));
-        Ok(match std::fs::read(&path) {
+        let name = self.definition.output.source().file().unwrap_or(STDOUT_FILE);
+        Ok(match output(folder, name) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 self.definition.output.read(&text).map_err(|error| error.to_string())
             }
-            Err(error) => Err(format!("it left no {}: {error}", path.display())),
+            Err(error) => Err(format!("it left no {}: {error}", folder.join(name).display())),
         })
     }
+}
+
+/// A file, or with a star at the end of its name all that begin so, by name: some tools write one for each thread.
+fn output(folder: &Path, name: &str) -> std::io::Result<Vec<u8>> {
+    let Some(beginning) = name.strip_suffix('*') else { return std::fs::read(folder.join(name)) };
+    let mut paths = Vec::new();
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(beginning) {
+            paths.push(entry.path());
+        }
+    }
+    if paths.is_empty() {
+        return Err(std::io::ErrorKind::NotFound.into());
+    }
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        all.append(&mut std::fs::read(path)?);
+    }
+    Ok(all)
 }
 
 /// The end of what a program said, in a line.
@@ -216,7 +255,11 @@ pub fn compare(
     reported: Option<&LabReported>,
     log: &LabLog,
 ) -> Vec<LabPercentile> {
-    let close_ns = if case.scenario.baseline_ns(0) < CLOSE_NS { CLOSE_TO_FAST_NS } else { CLOSE_NS };
+    let close_ns = match case.scenario.baseline_ns(0) {
+        _ if case.scenario.database.is_some() => CLOSE_TO_A_PACKET_NS,
+        ..CLOSE_NS => CLOSE_TO_FAST_NS,
+        _ => CLOSE_NS,
+    };
     let line = |q: f64| {
         let (low, high) = truth.at(q);
         let reported_ns = reported.and_then(|reported| value_at(&reported.points, q));
@@ -256,69 +299,6 @@ fn outside(ns: u64, low_ns: u64, high_ns: Option<u64>) -> (f64, u64) {
         Some(high_ns) if ns > high_ns => off(high_ns),
         _ => (0.0, 0),
     }
-}
-
-/// Between two requests of a load no more than this many times the usual passes with nothing in flight.
-const PROBE_GAP_INTERVALS: u64 = 5;
-
-/// The server of one cell, a process of its own.
-struct Server {
-    child: Child,
-    stdout: BufReader<std::process::ChildStdout>,
-    address: String,
-}
-
-impl Server {
-    fn start(job: &Job<'_>, truth: &Path) -> Result<Server, CellError> {
-        let mut command = Command::new(job.own);
-        let length = format!("{}ms", job.case.duration.as_millis());
-        command.args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario"]);
-        // Or a slow load would be taken for probes.
-        let probe_gap = format!("{}ms", (PROBE_GAP_INTERVALS * 1_000 / job.case.rate_per_s).max(20));
-        command.args([&job.case.scenario.name, "--made-for", &length, "--probe-gap", &probe_gap]);
-        command.args(job.definition.serve_flags()).arg("--truth").arg(truth);
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let start = |source| CellError::Start { program: job.own.display().to_string(), source };
-        let mut child = job.processors.spawn(Side::Server, command).map_err(start)?;
-        let Some(stdout) = child.stdout.take() else {
-            return Err(CellError::Server("it has no output".to_owned()));
-        };
-        let mut stdout = BufReader::new(stdout);
-        let first = read_json(&mut stdout);
-        let address = first["address"].as_str().map(str::to_owned);
-        let mut server = Server { child, stdout, address: String::new() };
-        match address {
-            Some(address) => {
-                server.address = address;
-                Ok(server)
-            }
-            None => Err(CellError::Server("it did not start".to_owned())),
-        }
-    }
-
-    /// Its account at the end.
-    fn stop(mut self) -> Result<serde_json::Value, CellError> {
-        let status = end(&mut self.child).map_err(|error| CellError::Server(error.to_string()))?;
-        match status.success() {
-            true => Ok(read_json(&mut self.stdout)),
-            false => Err(CellError::Server(format!("it ended with {status}"))),
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Nothing is left behind, whatever went wrong.
-        let _ = kill(&self.child);
-        let _ = self.child.wait();
-    }
-}
-
-/// One line of JSON; `null` for none.
-fn read_json(from: &mut impl BufRead) -> serde_json::Value {
-    let mut line = String::new();
-    let _ = from.read_line(&mut line);
-    serde_json::from_str(&line).unwrap_or_default()
 }
 
 #[cfg(test)]

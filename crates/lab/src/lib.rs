@@ -6,7 +6,8 @@
 //! time and bytes passed in; `event_loop` joins them to the sockets, and only `timing` reads the system's clock.
 //!
 //! The other half runs load tools against it: a [`Definition`] says how a tool is called and read, a [`Job`] runs one
-//! tool in one [`Case`] and holds what it says beside the truth.
+//! tool in one [`Case`] and holds what it says beside the truth. Of a [`Database`], which nobody here has written, the truth
+//! is told from the packets on the loopback.
 //!
 //! This crate shares no protocol code with the load tester, so that one misreading cannot cancel out on both
 //! sides. It prints nothing.
@@ -18,6 +19,7 @@ mod cell;
 mod clock;
 mod config;
 mod connection;
+mod database;
 mod error;
 mod event_loop;
 mod events;
@@ -45,12 +47,14 @@ mod timing;
 mod tls;
 mod tool;
 mod truth;
+mod watched;
 
 pub use audit::{SCENARIOS as AUDIT_SCENARIOS, Scorecard, audit};
 pub use case::{Case, Truth};
 pub use cell::{CELL_FILE, CellError, Job, TRUTH_FILE, compare};
 pub use clock::{CLOCK_HELP, ClockStart};
 pub use config::{Protocol, ServerConfig, Tls};
+pub use database::Database;
 pub use error::LabError;
 pub use events::EventStream;
 pub use fault::{Ending, Fault, Harm, Slow};
@@ -63,7 +67,8 @@ pub use scenario::{Baseline, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
 pub use tool::{
-    Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values, Version,
-    steps,
+    Arrivals, Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values,
+    Version, steps,
 };
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};
+pub use watched::{OpenTap, Tap, WatchError};

@@ -52,6 +52,11 @@ pub(crate) fn wait(
 /// Asks it and all that it started to end, as Ctrl-C does, and kills them when it does not.
 pub(crate) fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
     let _ = kill_process_group(Pid::from_child(child), Signal::INT);
+    end_with(child)
+}
+
+/// Waits for the end of one that was told to end in its own way, and kills it when it does not.
+pub(crate) fn end_with(child: &mut Child) -> std::io::Result<ExitStatus> {
     let status = ended_within(child, GRACE, &AtomicBool::new(false))?;
     kill(child)?;
     status.map_or_else(|| child.wait(), Ok)

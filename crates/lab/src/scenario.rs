@@ -3,9 +3,9 @@
 mod describe;
 
 use self::describe::show;
-use crate::LabError;
 use crate::fault::{Ending, Fault, Harm, Slow};
 use crate::gate::{Gate, scaled};
+use crate::{Database, LabError};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -30,6 +30,9 @@ pub struct Scenario {
     pub slow: Option<Slow>,
     /// Worse than slow.
     pub faults: Vec<Fault>,
+    /// It is a database that others wrote. What its answers take without an event is not known beforehand, and no server of
+    /// ours plays it.
+    pub database: Option<Database>,
 }
 
 /// What happens to one request.
@@ -89,6 +92,11 @@ impl Scenario {
     /// One at a time, with a pause every 500th request: made for 450/s over 30 s, and so not run with the others.
     pub const ONE_SERVER: &str = "one-server";
 
+    /// Those of databases: a stall of a second after a sixth of the run, however long that is.
+    pub fn databases() -> impl Iterator<Item = &'static str> {
+        Database::ALL.into_iter().map(Database::scenario)
+    }
+
     /// All that are run at the same profile.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().chain(Self::MORE_NAMES).copied()
@@ -103,6 +111,7 @@ impl Scenario {
             max_concurrency: None,
             slow: None,
             faults: Vec::new(),
+            database: Database::of_scenario(name),
         };
         let mut second_at_30 = |harm| scenario.faults.push(Fault { when: Gate::once(30 * S, S), harm });
         match name {
@@ -139,7 +148,16 @@ impl Scenario {
                 scenario.slow = Some(Slow { every: 500, delay_ns: 200 * MS });
                 scenario.max_concurrency = Some(1);
             }
-            _ => return None,
+            name => {
+                scenario.baseline = Baseline::Constant { delay_ns: 0 };
+                let second_at_10 = Gate::once(10 * S, S);
+                match Database::of_scenario(name)? {
+                    Database::Redis => {
+                        scenario.faults.push(Fault { when: second_at_10, harm: Harm::Freeze });
+                    }
+                    Database::Postgres => scenario.gates.push(second_at_10),
+                }
+            }
         }
         Some(scenario)
     }
@@ -196,7 +214,9 @@ impl Scenario {
 
     /// The server can't see requests come while it misbehaves.
     pub fn is_blind(&self) -> bool {
-        self.faults.iter().any(|fault| matches!(fault.harm, Harm::Freeze | Harm::NoAccept))
+        // Of a database, the wire tells.
+        self.database.is_none()
+            && self.faults.iter().any(|fault| matches!(fault.harm, Harm::Freeze | Harm::NoAccept))
     }
 
     /// When the stretch of such a harm that covers `at_ns` ends, both in ns on the event clock.
@@ -219,11 +239,17 @@ impl Scenario {
         if length_ns == of {
             return self;
         }
+        // A database's stall is a second long in any run that has room for it.
+        let lasts_ns = self.database.map(|_| S.min(length_ns / 4));
+        let scale = |gate: &Gate| {
+            let scaled = gate.scaled(length_ns, of);
+            Gate { duration_ns: lasts_ns.unwrap_or(scaled.duration_ns), ..scaled }
+        };
         for gate in &mut self.gates {
-            *gate = gate.scaled(length_ns, of);
+            *gate = scale(gate);
         }
         for fault in &mut self.faults {
-            fault.when = fault.when.scaled(length_ns, of);
+            fault.when = scale(&fault.when);
             if let Harm::Hang { delay_ns } = &mut fault.harm {
                 // No tool's timeout is shorter than a second.
                 *delay_ns = scaled(*delay_ns, length_ns, of).max(2 * S);
@@ -293,7 +319,7 @@ mod tests {
 
     #[test]
     fn every_name_is_a_valid_preset() {
-        for name in Scenario::names().chain([Scenario::ONE_SERVER]) {
+        for name in Scenario::names().chain([Scenario::ONE_SERVER]).chain(Scenario::databases()) {
             preset(name).validate().expect(name);
             for seconds in [2, 15, 60, 600] {
                 preset(name).for_length(seconds * S).validate().expect(name);
@@ -349,6 +375,8 @@ mod tests {
         assert_eq!(short("stall").gates, [Gate::once(7_500 * MS, 250 * MS)]);
         assert_eq!(short("pauses").gates[0].period_ns, 2_500 * MS);
         assert_eq!(short("healthy").baseline_ns(0), 10 * MS);
+        assert_eq!(short("redis-stall").events(), [(2_500 * MS, 3_500 * MS)]);
+        assert_eq!(preset("postgres-stall").for_length(2 * S).events()[0], (333_333_333, 833_333_333));
         assert_eq!(short("ramp").baseline_ns(12_500 * MS), 100 * MS);
         assert_eq!(short("timeouts").treat(0, 7_600 * MS).delay_ns, 2_500 * MS);
     }

@@ -96,6 +96,13 @@ impl Sleeper {
     }
 }
 
+/// The time of day in ns since 1970, for what the kernel stamps by it. It can be set: no time is measured by it alone.
+pub(crate) fn wall_ns() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    // Nobody's clock stands before 1970.
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     // The monotonic clock counts from the machine's start: never negative.

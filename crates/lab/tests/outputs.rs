@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use unblink_artifact::lab::LabReported;
 use unblink_lab::{Definition, Output, value_at};
 
 const MS: u64 = 1_000_000;
@@ -185,6 +186,27 @@ fn means_are_those_that_tools_say() {
     let ns = rows.lines().map(|line| line.split(',').nth(2).expect("a column").parse::<u64>().expect("ns"));
     let (sum, count) = ns.fold((0, 0), |(sum, count), ns| (sum + ns, count + 1));
     assert_eq!(output("vegeta").read(&rows).expect("figures").mean_ns, Some(sum / count));
+}
+
+/// Recorded in runs of a few seconds against a stall of 0.3 s; the server answers in microseconds.
+#[test]
+fn tools_of_databases_are_read_as_they_say_themselves() {
+    let read = |tool: &str, file: &str| output(tool).read(&text(file)).expect("figures");
+    let at = |reported: &LabReported, shares: &[f64]| -> Vec<Option<u64>> {
+        shares.iter().map(|&q| value_at(&reported.points, q)).collect()
+    };
+    // Its summary has p50, p95 and p99. Of p99.9 it says only that it lies between 11.9 and 15 ms.
+    let redis = read("redis-benchmark", "redis-benchmark-7.0.15.txt");
+    assert_eq!((redis.samples, redis.errors, redis.mean_ns), (Some(20_000), None, Some(311_000)));
+    let expected = [Some(23_000), Some(1_895_000), Some(6_359_000), None, Some(322_815_000)];
+    assert_eq!(at(&redis, &[0.5, 0.95, 0.99, 0.999, 1.0]), expected);
+    // A line for each transaction, from when it was due.
+    let pgbench = read("pgbench-rate", "pgbench-rate-15.18.log");
+    assert_eq!((pgbench.samples, pgbench.errors), (Some(120), Some(0)));
+    assert_eq!(at(&pgbench, &[0.5, 0.99, 1.0]), [Some(2_444_000), Some(17_778_000), Some(20_300_000)]);
+    let without = text("redis-benchmark-7.0.15.txt").replace("6.359   ", "");
+    let error = output("redis-benchmark").read(&without).expect_err("no p99").to_string();
+    assert!(error.starts_with("no line is like"), "{error}");
 }
 
 #[test]

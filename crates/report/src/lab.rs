@@ -1,5 +1,6 @@
 //! `unblink lab`: what load tools report of a server whose truth is known.
 
+mod databases;
 mod markdown;
 mod matrix;
 mod over_time;

@@ -1,6 +1,6 @@
 //! `unblink lab audit`: one tool through the scenarios.
 
-use super::{run, tools};
+use super::{run, tap, tools};
 use crate::args::lab::audit::AuditArgs;
 use crate::unshown::Shown;
 use crate::{environment, exit, output, signals};
@@ -9,14 +9,16 @@ use std::path::PathBuf;
 use toml::Value;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{AUDIT_SCHEMA, AuditDocument, LabCell, Passed};
-use unblink_lab::{AUDIT_SCENARIOS, Definition, Job, Output, Processors, Scorecard};
+use unblink_lab::{AUDIT_SCENARIOS, Database, Definition, Job, Output, Processors, Scorecard};
 use unblink_report::lab;
 
 /// Runs the scenarios and judges.
 pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
     let definition = definition(args)?;
+    let of_database = definition.database.map(Database::scenario);
+    let usual = of_database.as_ref().map_or(AUDIT_SCENARIOS, std::slice::from_ref);
     let names: Vec<String> = match args.scenarios.is_empty() {
-        true => AUDIT_SCENARIOS.iter().map(|name| (*name).to_string()).collect(),
+        true => usual.iter().map(|name| (*name).to_string()).collect(),
         false => args.scenarios.clone(),
     };
     let mut cases = run::cases(&names, run::length(args.length)?)?;
@@ -50,6 +52,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
             processors: &processors,
             folder: &folder.folder.join(&case.scenario.name),
             run: 1,
+            tap: tap::open,
             stop: &stop,
         };
         // An audit never takes what is there for what it is to see.

@@ -4,6 +4,7 @@ mod audit;
 mod install;
 mod run;
 mod serve;
+mod tap;
 mod tools;
 
 use crate::args::lab::LabCommand;

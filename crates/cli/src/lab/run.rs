@@ -1,6 +1,6 @@
 //! `unblink lab run`: cell by cell, and what they come to.
 
-use super::tools;
+use super::{tap, tools};
 use crate::args::lab::run::RunArgs;
 use crate::unshown::Shown;
 use crate::{clock, environment, exit, output, signals};
@@ -29,7 +29,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let cases = cases(&args.scenarios, length)?;
     let places = tools::places(&args.definitions)?;
     let definitions = tools::chosen(tools::definitions(&args.definitions)?, &args.tools)?;
-    let (present, skipped) = who_is_here(definitions, &places);
+    // Whoever speaks something else has no part in it.
+    let fits = |definition: &Definition| cases.iter().any(|case| definition.can_meet(&case.scenario));
+    let (fitting, others): (Vec<_>, Vec<_>) = definitions.into_iter().partition(fits);
+    if fitting.is_empty() {
+        bail!("{}", nobody(&others));
+    }
+    let (present, skipped) = who_is_here(fitting, &places);
     let folder = args.output.clone().unwrap_or_else(|| format!("unblink-lab-{}s", length.as_secs()).into());
     let lab = Lab { args, places, folder, stop: signals::flag()? };
     for LabSkipped { tool, reason, .. } in &skipped {
@@ -71,6 +77,16 @@ fn show(document: &LabDocument, folder: &Path, as_json: bool) -> Result<()> {
     output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", folder.display()))
 }
 
+/// Why none of these can be served.
+fn nobody(definitions: &[Definition]) -> String {
+    let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    format!(
+        "none of these tools can be served with these scenarios ({}): `accept` exists over HTTP/1.1 alone, `errors` not over \
+         WebSocket, `saturation` and the like not for event streams, and the stalls of databases for their own tools",
+        names.join(", ")
+    )
+}
+
 /// A length that every tool knows.
 pub(super) fn length(length: Nanos) -> Result<Duration> {
     let length = Duration::from_nanos(length.0);
@@ -87,9 +103,10 @@ pub(super) fn cases(names: &[String], length: Duration) -> Result<Vec<Case>> {
     let case = |name: &String| {
         Case::preset(name, length).with_context(|| {
             format!(
-                "no scenario is called {name:?}; there are {}, {one} and all (but for {one})",
+                "no scenario is called {name:?}; there are {}, all (of these), {} and, of databases, {}",
                 all().join(", "),
-                one = Scenario::ONE_SERVER
+                Scenario::ONE_SERVER,
+                Scenario::databases().collect::<Vec<_>>().join(" and ")
             )
         })
     };
@@ -155,12 +172,6 @@ impl Lab<'_> {
                 wanted.extend((1..=self.args.runs).map(|run| Wanted { case, truth, definition, found, run }));
             }
         }
-        if wanted.is_empty() {
-            bail!(
-                "none of these tools can be served with these scenarios: `accept` exists over HTTP/1.1 alone, `errors` not \
-                 over WebSocket, and `saturation` and the like not for event streams"
-            );
-        }
         let lanes = Processors::divide((self.args.jobs as usize).min(wanted.len()));
         let (next, done) = (&AtomicUsize::new(0), Mutex::new(Vec::new()));
         let ended: Vec<_> = std::thread::scope(|scope| {
@@ -201,7 +212,8 @@ impl Lab<'_> {
             let folder = cell_folder(&self.folder, &case.scenario.name, &definition.name, run);
             let own = &self.places.own;
             let (folder, stop) = (&folder, &*self.stop);
-            let job = Job { case, truth, definition, found, own, processors, folder, run, stop };
+            let tap = tap::open;
+            let job = Job { case, truth, definition, found, own, processors, folder, tap, run, stop };
             let Some(cell) = cell(&job, self.args.again)? else { return Ok(()) };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             say(&cell, done.len() + 1, wanted.len());

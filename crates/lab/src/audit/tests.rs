@@ -58,6 +58,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
         started_at: String::new(),
         processors: None,
         problem: None,
+        observed: None,
         percentiles: compare(&case, &truth, Some(&reported), &log),
         reported: Some(reported),
         truth: truth.describe(),

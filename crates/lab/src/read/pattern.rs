@@ -1,5 +1,7 @@
 //! Text for people, by regular expressions.
 
+use std::collections::BTreeMap;
+
 use regex::Regex;
 use serde::Deserialize;
 use unblink_artifact::lab::{LabPoint, LabReported};
@@ -18,6 +20,9 @@ pub struct PatternFormat {
     /// A line with a percentile: groups `q` (in percent), `value`, and `unit` where the text has one.
     #[serde(with = "required")]
     percentile: Regex,
+    /// Single percentiles by their share from 0 to 1, each in the first line that matches: groups `value` and `unit`.
+    #[serde(default)]
+    points: BTreeMap<String, Pattern>,
     /// Where the text has none.
     unit: Option<Unit>,
     /// The maximum: groups `value` and `unit`.
@@ -34,6 +39,11 @@ pub struct PatternFormat {
     errors: Option<Regex>,
 }
 
+/// A regular expression in a table of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+struct Pattern(#[serde(with = "required")] Regex);
+
 impl PatternFormat {
     /// Every pattern has the groups that it is read by.
     pub(super) fn check(&self) -> Result<(), String> {
@@ -48,6 +58,7 @@ impl PatternFormat {
         let times = if self.unit.is_some() { &["value"][..] } else { &["value", "unit"] };
         let missing = needs(Some(&self.percentile), &["q"])
             .or_else(|| needs(Some(&self.percentile), times))
+            .or_else(|| self.points.values().find_map(|point| needs(Some(&point.0), times)))
             .or_else(|| needs(self.max.as_ref(), times))
             .or_else(|| needs(self.mean.as_ref(), times))
             .or_else(|| needs(self.samples.as_ref(), &["count"]))
@@ -94,6 +105,11 @@ pub(super) fn read(text: &str, format: &PatternFormat) -> Result<LabReported, Re
             .ok_or_else(|| ReadError::text(text, format!("no line is like {pattern}")))?;
         time(&found, format.unit).ok_or_else(|| ReadError::line(line, &found[0], "no time"))
     };
+    for (share, Pattern(pattern)) in &format.points {
+        let q = share.parse().ok().filter(|q| (0.0..=1.0).contains(q));
+        let q = q.ok_or_else(|| ReadError::text(text, format!("{share:?} is not a share from 0 to 1")))?;
+        points.push(LabPoint { q, value_ns: single(pattern)? });
+    }
     let max_ns = format.max.as_ref().map(single).transpose()?;
     points.extend(max_ns.map(|value_ns| LabPoint { q: 1.0, value_ns }));
     let mean_ns = format.mean.as_ref().map(single).transpose()?;
@@ -201,6 +217,18 @@ mod tests {
         assert_eq!(reported.mean_ns, Some(12_500_000));
         let error = output.read("50% 10us\nmax 2 s\n").expect_err("no mean").to_string();
         assert!(error.starts_with("no line is like ^mean"), "{error}");
+    }
+
+    #[test]
+    fn single_percentiles_stand_in_lines_of_their_own() {
+        let output: Output = toml::from_str(
+            "format = \"pattern\"\npercentile = '^(?<q>\\d+)% (?<value>\\d+)$'\nunit = \"us\"\n[points]\n\"0.99\" = '^p50 \\d+ p99 (?<value>\\d+)'",
+        )
+        .expect("a format");
+        let reported = output.read("50% 10\np50 10 p99 70\n").expect("figures");
+        let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
+        assert_eq!(points, [(0.5, 10_000), (0.99, 70_000)]);
+        assert!(output.read("50% 10\n").is_err(), "a percentile that is asked for is missing");
     }
 
     #[test]

@@ -7,6 +7,14 @@ use crate::gate::Gate;
 impl Scenario {
     /// One plain line, ready to be printed.
     pub fn describe(&self) -> String {
+        if let Some(database) = self.database {
+            let when: Vec<String> = self
+                .events()
+                .iter()
+                .map(|(from_ns, to_ns)| format!("from {} to {}", show(*from_ns), show(*to_ns)))
+                .collect();
+            return format!("{} {}", database.describe(), when.join(", "));
+        }
         let mut line = match self.baseline {
             Baseline::Constant { delay_ns: 0 } => "every answer comes at once".to_owned(),
             Baseline::Constant { delay_ns } => format!("every answer takes {}", show(delay_ns)),
@@ -113,6 +121,10 @@ mod tests {
             "every answer takes 10 ms; nothing is answered for 200 ms every 10 s from 9.5 s on, 6 times in all"
         );
         assert_eq!(described("ramp"), "an answer takes 10 ms until 20 s, then linearly up to 100 ms at 50 s");
+        assert_eq!(
+            described("redis-stall"),
+            "a Redis with data of its own; its process is stopped (SIGSTOP) from 10 s to 11 s"
+        );
         assert_eq!(
             described("saturation"),
             "every answer takes 10 ms; at most 5 at once, the others wait in order"

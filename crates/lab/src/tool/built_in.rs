@@ -34,4 +34,9 @@ pub(super) const BUILT_IN: &[(&str, &str)] = &[
     ("locust", include_str!("../../tools/locust.toml")),
     ("gatling-closed", with_install!("gatling-closed.toml", "gatling.install.toml")),
     ("jmeter-threads", with_install!("jmeter-threads.toml", "jmeter.install.toml")),
+    ("unblink-redis", include_str!("../../tools/databases/unblink-redis.toml")),
+    ("redis-benchmark", include_str!("../../tools/databases/redis-benchmark.toml")),
+    ("unblink-postgres", include_str!("../../tools/databases/unblink-postgres.toml")),
+    ("pgbench-rate", include_str!("../../tools/databases/pgbench-rate.toml")),
+    ("pgbench", include_str!("../../tools/databases/pgbench.toml")),
 ];

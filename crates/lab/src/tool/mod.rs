@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use regex::Regex;
 use serde::Deserialize;
-use unblink_artifact::document::LoadModel;
+use unblink_artifact::document::{self, LoadModel};
 use unblink_artifact::fingerprint::fingerprint;
 
 use self::built_in::BUILT_IN;
 use crate::case::Case;
 use crate::read::Output;
-use crate::{EventStream, Protocol, Scenario};
+use crate::{Database, EventStream, Protocol, Scenario};
 
 /// A tool in one mode, as its file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -41,6 +41,11 @@ pub struct Definition {
     /// What it speaks, and so what its server does.
     #[serde(default)]
     pub protocol: Protocol,
+    /// Its server is a database that others wrote, and `protocol` says nothing.
+    pub database: Option<Database>,
+    /// How its arrivals come, if it is open.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// Its server speaks TLS, with a certificate that nobody knows.
     #[serde(default)]
     pub tls: bool,
@@ -91,13 +96,27 @@ impl Definition {
     /// Whether the scenario can be served in what the tool speaks. Where requests wait for a slot, how long an answer's later
     /// events take decides about the first events of others, and the exact truth does not know these.
     pub fn can_meet(&self, scenario: &Scenario) -> bool {
-        self.protocol.lacks(scenario).is_none()
+        self.database == scenario.database
+            && self.protocol.lacks(scenario).is_none()
             && (self.events.is_none() || scenario.max_concurrency.is_none())
     }
 
     /// What {url} stands for at a server's address.
     pub fn url(&self, address: &str) -> String {
-        self.protocol.url(address, self.tls)
+        match self.database {
+            Some(database) => database.url(address),
+            None => self.protocol.url(address, self.tls),
+        }
+    }
+
+    /// As documents call what it speaks.
+    pub(crate) fn speaks(&self) -> document::Protocol {
+        self.database.map_or(self.protocol.described(), Database::protocol)
+    }
+
+    /// Its k-th arrival is due at k/rate: it says so.
+    pub(crate) fn claims_schedule(&self) -> bool {
+        self.model == LoadModel::Open && self.arrivals == Arrivals::Even
     }
 
     /// What `lab serve` is told for it.
@@ -114,6 +133,17 @@ impl Definition {
         }
         flags
     }
+}
+
+/// How an open load comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// At k/rate.
+    #[default]
+    Even,
+    /// At times that chance decides.
+    Poisson,
 }
 
 /// How to ask for the version.
@@ -222,6 +252,8 @@ impl Definition {
     ) -> Result<Definition, DefinitionError> {
         let definition = Definition {
             protocol: Protocol::Http1,
+            database: None,
+            arrivals: Arrivals::Even,
             tls: false,
             events: None,
             name: "audited".to_owned(),
@@ -265,6 +297,12 @@ impl Definition {
         let files = self.files.keys().map(String::as_str).chain(self.output.source().file());
         if let Some(name) = files.into_iter().find(|name| !is_inside(name)) {
             return Err(format!("the file {name:?} must lie in the cell's own folder: a name without /"));
+        }
+        if self.database.is_some() && (self.tls || self.events.is_some() || self.protocol != Protocol::Http1)
+        {
+            return Err(
+                "a database is spoken to in its own protocol: leave out protocol, tls and events".to_owned()
+            );
         }
         if let Some(events) = self.events {
             if self.protocol == Protocol::WebSocket {

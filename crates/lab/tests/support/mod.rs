@@ -19,6 +19,7 @@ pub(crate) fn constant(delay_ms: u64) -> Scenario {
         max_concurrency: None,
         slow: None,
         faults: Vec::new(),
+        database: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! All scenarios as Markdown with the pictures beside it, for documentation.
 
-use super::{Drawn, page, protocols, words};
+use super::{Drawn, databases, page, protocols, words};
 use crate::block::Block;
 use crate::block::markdown::{self, escape};
 use crate::format;
@@ -35,7 +35,8 @@ pub(super) fn render(drawn: &Drawn<'_>) -> String {
         let what = cell.map_or(String::new(), |cell| cell.scenario.description.clone());
         let _ = write!(out, "## {name}\n\n{}. The server: {what}.\n\n", words::finding(&rows));
         page::scenario(drawn, name).iter().for_each(|block| markdown::block(&mut out, block));
-        if let Some(table) = protocols::table(&doc.cells, &rows) {
+        let own = databases::table(&doc.cells, &rows);
+        if let Some(table) = own.or_else(|| protocols::table(&doc.cells, &rows)) {
             markdown::block(&mut out, &Block::Table(table));
         }
     }

@@ -177,6 +177,7 @@ mod tests {
             problem: None,
             reported: None,
             truth: LabTruth::default(),
+            observed: None,
             log: LabLog::default(),
             offered: LabOffered {
                 completions_per_s: vec![1_000; 4],

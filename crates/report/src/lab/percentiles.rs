@@ -37,7 +37,7 @@ pub(crate) fn dots(scope: &str, title: Title, rows: &[&LabRow]) -> Picture {
     let height = ABOVE + rows.len().max(1) as f64 * TOOL_HEIGHT + BELOW;
     let sizes = [("wide middle", 1_080.0, height), ("narrow", 360.0, height)];
     let legend = vec![
-        ("truth-band", "what users feel, exactly"),
+        ("truth-band", "what users feel"),
         ("dot response", "claims an open load"),
         ("dot service", "claims a closed one"),
     ];
@@ -97,7 +97,8 @@ fn draw_facet(
     let x = Scale::durations(low, high, (plot.left, plot.right));
     duration_axis_within(canvas, plot, &x, (plot.left - BEFORE, plot.right + BEHIND));
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, "as reported");
-    let truth = lines().find_map(|line| Some((line.truth_low_ns?, line.truth_high_ns)));
+    let (low, high) = words::bounds_of_all(rows, quantile);
+    let truth = low.map(|low| (low, high));
     let at_truth =
         truth.map(|(low, high)| (x.at(low as f64), high.map_or(plot.right, |high| x.at(high as f64))));
     if let Some((from, to)) = at_truth {
@@ -133,7 +134,7 @@ fn draw_facet(
 /// The same of two modes of one program.
 pub(crate) fn pair(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
     let legend = vec![
-        ("truth-band", "what users feel, exactly"),
+        ("truth-band", "what users feel"),
         ("response", "claims an open load"),
         ("service", "claims a closed one"),
     ];

@@ -56,13 +56,13 @@ fn speaks(tool: &LabTool) -> &'static str {
         (Protocol::Http2, None) => "HTTP/2",
         (Protocol::Grpc, None) => "gRPC",
         (Protocol::WebSocket, None) => "WebSocket",
-        // The lab serves no other.
+        // Databases have a table of their own, and the lab serves no other.
         (_, None) => "–",
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::block::markdown;
     use unblink_artifact::document::LoadModel;
@@ -70,7 +70,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn of(tool: &str, protocol: Protocol, events: Option<u32>) -> (LabRow, LabCell) {
+    pub(in crate::lab) fn of(tool: &str, protocol: Protocol, events: Option<u32>) -> (LabRow, LabCell) {
         let line = |q: f64, ms: u64| LabPercentile {
             q,
             truth_low_ns: Some(100 * MS),
@@ -124,6 +124,7 @@ mod tests {
             problem: None,
             reported: None,
             truth: LabTruth::default(),
+            observed: None,
             log: LabLog::default(),
             offered: LabOffered { planned_in_events: 250, seen_in_events: 240, ..LabOffered::default() },
             percentiles,

@@ -40,13 +40,11 @@ pub(super) fn table(doc: &LabDocument, rows: &[&LabRow], room: Room) -> Table {
     };
     let bold = |text: String| (Paint::Bold, text);
     let truth = rows.first().map(|row| {
-        let mean = cell_of(row).and_then(|cell| cell.truth.mean_ns).map_or(UNKNOWN.into(), format::duration);
+        let exact = cell_of(row).filter(|cell| cell.observed.is_none());
+        let mean = exact.and_then(|cell| cell.truth.mean_ns).map_or(UNKNOWN.into(), format::duration);
         line(Line {
             first: [bold("truth".into()), plain("")],
-            figures: shown
-                .iter()
-                .map(|(q, _)| bold(row.at(*q).map_or(UNKNOWN.into(), words::truth)))
-                .collect(),
+            figures: shown.iter().map(|(q, _)| bold(words::truth_of_all(rows, *q))).collect(),
             last: [plain(""), bold(format::count(row.planned))],
             on_a_page: [bold(mean), plain(""), plain(""), plain(""), plain("")],
         })

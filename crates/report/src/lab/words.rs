@@ -39,6 +39,22 @@ pub(super) fn truth(line: &LabPercentile) -> String {
     }
 }
 
+/// The truth of all rows at `q`, in words.
+pub(super) fn truth_of_all(rows: &[&LabRow], q: f64) -> String {
+    let (truth_low_ns, truth_high_ns) = bounds_of_all(rows, q);
+    let first = rows.iter().find_map(|row| row.at(q));
+    first.map_or("–".into(), |line| truth(&LabPercentile { truth_low_ns, truth_high_ns, ..*line }))
+}
+
+/// From the lowest truth of a row to the highest: of a server that others wrote, each tool has one of its own.
+pub(super) fn bounds_of_all(rows: &[&LabRow], q: f64) -> (Option<u64>, Option<u64>) {
+    let lines = || rows.iter().filter_map(|row| row.at(q)).filter(|line| line.truth_low_ns.is_some());
+    let low = lines().filter_map(|line| line.truth_low_ns).min();
+    // Beyond the timeout there is no bound.
+    let high = lines().map(|line| line.truth_high_ns.unwrap_or(u64::MAX)).max();
+    (low, high.filter(|&high| high < u64::MAX))
+}
+
 /// Too high by no more than the server's own lateness explains.
 const UNCLEAR: &str = "unclear";
 
@@ -124,9 +140,10 @@ pub(super) fn scenarios(doc: &LabDocument) -> Vec<&str> {
 /// The finding of a scenario in one line.
 pub(super) fn finding(rows: &[&LabRow]) -> String {
     let decisive = || rows.iter().filter_map(|row| Some((row, row.at(DECIDING)?)));
-    let Some(truth_line) = decisive().map(|(_, line)| truth(line)).next() else {
+    if decisive().next().is_none() {
         return "No tool gave a figure".into();
-    };
+    }
+    let truth_line = truth_of_all(rows, DECIDING);
     let judged: Vec<&LabPercentile> =
         decisive().map(|(_, line)| line).filter(|line| line.is_right.is_some()).collect();
     let right = judged.iter().filter(|line| line.is_right == Some(true)).count();

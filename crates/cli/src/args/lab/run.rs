@@ -9,7 +9,8 @@ const RUN_HELP: &str = "\
 A cell is one tool in one scenario. Each cell has a fresh server, and the tool's first request starts the scenario's \
 clock, so that every tool meets the event at the same moment of its run. With two processors, the server has one to \
 itself. The folder keeps the server's log, the tool's output and the result of every cell; cells that it already \
-has are not run again.
+has are not run again. redis-stall and postgres-stall start a real database, which stalls for a second; what users felt is \
+seen on the loopback (CAP_NET_RAW).
 
 EXAMPLES
   unblink lab run stall
@@ -17,6 +18,7 @@ EXAMPLES
   unblink lab run all --runs 3 -o lab
   unblink lab run all --short --jobs 6
   unblink lab run stall --tool my-tool.toml
+  unblink lab run redis-stall postgres-stall --short
 
 EXIT STATUS
   0 every cell was run   2 wrong usage   3 a tool gave no figures   130 interrupted; finished cells are shown";
@@ -25,7 +27,7 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// Scenarios by name (see unblink lab serve --help), or `all`
+    /// Scenarios by name (see unblink lab serve --help), `all` of these, redis-stall, postgres-stall
     #[arg(value_name = "SCENARIO", required = true)]
     pub scenarios: Vec<String>,
 
