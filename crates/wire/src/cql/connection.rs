@@ -163,8 +163,9 @@ impl Protocol for Cql {
     const ROUTES: bool = true;
 
     fn token(&self, shared: &mut Shared, statement: &Statement, filler: &mut impl Filler) -> Option<i64> {
-        let prepared = self.prepared.get(statement.number as usize)?;
-        statement.token(prepared, filler, (&mut shared.text, &mut shared.key))
+        let chosen = statement.chosen(filler, &mut shared.text);
+        let prepared = self.prepared.get(chosen.number as usize)?;
+        chosen.token(prepared, filler, (&mut shared.text, &mut shared.key))
     }
 
     fn cancel(&mut self, _: Tag, _: u64) -> bool {

@@ -210,11 +210,6 @@ impl Statement {
         self.is_reading
     }
 
-    /// How it is executed.
-    pub fn options(&self) -> Options {
-        self.options
-    }
-
     /// What its values are made of.
     pub(super) fn blanks(&self) -> &[Blank] {
         &self.values
