@@ -184,7 +184,8 @@ impl Follower {
             };
             match one.told(if has_changed { QUIET } else { LOOK_EVERY }) {
                 Ok(Some(Told::Changed(change))) => {
-                    has_changed = true;
+                    // One that is down keeps its rows, and workers notice by themselves.
+                    has_changed |= change != Change::Down;
                     match change {
                         Change::Up => self.note(WhatChanged::NodeUp),
                         Change::Down => self.note(WhatChanged::NodeDown),
@@ -220,10 +221,7 @@ impl Follower {
         }
         if !is_same(&ring, &self.ring) && !ring.nodes().is_empty() {
             self.note(WhatChanged::Ring);
-        }
-        if !ring.nodes().is_empty() {
             self.ring = ring;
-            // Nodes that failed are tried again, since this one has told of a change.
             self.routing.set(self.ring.clone());
         }
     }
