@@ -22,7 +22,7 @@ impl Routing {
         Routing { version: AtomicU64::new(1), ring: Mutex::new(ring.into()), failing: Mutex::default() }
     }
 
-    /// The ring has changed, or nodes that failed are worth another attempt.
+    /// The ring has changed, and nodes that failed are worth another attempt.
     pub fn set(&self, ring: Ring) {
         *locked(&self.ring) = ring.into();
         locked(&self.failing).clear();

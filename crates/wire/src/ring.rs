@@ -1,6 +1,6 @@
 //! A ring of tokens: which nodes of a cluster have which keys.
 
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 
 /// Which nodes have which keys, as it was at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -379,7 +379,6 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         kept_awake: Some(true),
         origins: vec![OriginEnding {
             by_address: [(address(), 7)].into(),
-            resolving_failed: 0,
             failed_by_address: [(address(), FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 })]
                 .into(),
             arrivals_by_address: [(
@@ -388,8 +387,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             )]
             .into(),
             spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),
-            preflight: None,
-            ring: None,
+            ..OriginEnding::default()
         }],
         values_sent: Vec::new(),
         setup: Vec::new(),

@@ -9,8 +9,9 @@ use crate::output;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use unblink_artifact::document::{RingChange, RingSeen, WhatChanged};
+use unblink_engine::clock::WallTime;
 use unblink_engine::control::{Telling, takes_connections};
 use unblink_engine::routing::Routing;
 use unblink_engine::target::{Address, Target};
@@ -55,7 +56,7 @@ pub(crate) struct Following {
 
 struct Seen {
     ring: RingSeen,
-    changes: Vec<(SystemTime, WhatChanged)>,
+    changes: Vec<(WallTime, WhatChanged)>,
 }
 
 impl Reading {
@@ -123,9 +124,9 @@ impl Reading {
 
 impl Following {
     /// What was seen of the ring in a load that began then.
-    pub(super) fn end(self, began: SystemTime) -> RingSeen {
+    pub(super) fn end(self, began: WallTime) -> RingSeen {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |at: SystemTime| at.duration_since(began).map_or(0, |since| since.as_nanos() as u64);
+        let since = |at: WallTime| at.duration_since(began).map_or(0, |since| since.as_nanos() as u64);
         let changes = seen.changes.iter().map(|&(at, what)| RingChange { at_ns: since(at), what });
         RingSeen { changes: changes.collect(), ..seen.ring.clone() }
     }
@@ -184,7 +185,8 @@ impl Follower {
             };
             match one.told(if has_changed { QUIET } else { LOOK_EVERY }) {
                 Ok(Some(Told::Changed(change))) => {
-                    has_changed = true;
+                    // One that is down keeps its rows, and workers notice by themselves.
+                    has_changed |= change != Change::Down;
                     match change {
                         Change::Up => self.note(WhatChanged::NodeUp),
                         Change::Down => self.note(WhatChanged::NodeDown),
@@ -220,10 +222,7 @@ impl Follower {
         }
         if !is_same(&ring, &self.ring) && !ring.nodes().is_empty() {
             self.note(WhatChanged::Ring);
-        }
-        if !ring.nodes().is_empty() {
             self.ring = ring;
-            // Nodes that failed are tried again, since this one has told of a change.
             self.routing.set(self.ring.clone());
         }
     }

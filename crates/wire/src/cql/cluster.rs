@@ -2,8 +2,8 @@
 
 use super::table::{Row, Table};
 use crate::ring::Ring;
+use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 
 /// A node, as another one or it itself tells of it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use super::frame::{HEADER_BYTES, Header, OF_NOBODY, RESPONSE, flag, opcode, put,
 use super::result::pass_flagged;
 use super::session::Session;
 use super::table::Table;
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 use std::sync::Arc;
 
 /// An answer is no longer: far more than a ring of a thousand nodes takes.

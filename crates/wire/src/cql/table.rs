@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::fields::{Fields, Stop};
 use super::result::kind;
 use super::types::Type;
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// Rows with the names of their columns.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
