@@ -1,5 +1,6 @@
 //! Load tools as data: how each is called, found, installed and read. One TOML file per tool and mode.
 
+mod arrivals;
 mod built_in;
 mod find;
 mod install;
@@ -7,6 +8,7 @@ mod maven;
 mod step;
 mod template;
 
+pub use arrivals::Arrivals;
 pub use find::{Found, Places};
 pub use install::steps;
 pub use step::Step;
@@ -133,17 +135,6 @@ impl Definition {
         }
         flags
     }
-}
-
-/// How an open load comes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// At k/rate.
-    #[default]
-    Even,
-    /// At times that chance decides.
-    Poisson,
 }
 
 /// How to ask for the version.

@@ -72,7 +72,7 @@ mod tests {
             text.lines().collect::<Vec<_>>(),
             [
                 "| server | tool | version | p50 | true p50 | p99 | true p99 | p99.9 | true p99.9 | p99 on the wire | sent | in the event | connections | truth from |",
-                "|:--|:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+                "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
                 "| PostgreSQL 15.1 | pgbench | 7.1 | 10 ms | 100–110 ms | 25 ms | 100–110 ms | 240 ms | 100–110 ms | 26 ms | 14 990 | 240 of 250 | 3 | the silence |",
             ]
         );

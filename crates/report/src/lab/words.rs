@@ -48,7 +48,11 @@ pub(super) fn truth_of_all(rows: &[&LabRow], q: f64) -> String {
 
 /// From the lowest truth of a row to the highest: of a server that others wrote, each tool has one of its own.
 pub(super) fn bounds_of_all(rows: &[&LabRow], q: f64) -> (Option<u64>, Option<u64>) {
-    let lines = || rows.iter().filter_map(|row| row.at(q)).filter(|line| line.truth_low_ns.is_some());
+    // What was seen of a run without figures may be half of it.
+    let are_all_without = rows.iter().all(|row| row.problem.is_some());
+    let counts = |row: &&&LabRow| are_all_without || row.problem.is_none();
+    let lines =
+        || rows.iter().filter(counts).filter_map(|row| row.at(q)).filter(|line| line.truth_low_ns.is_some());
     let low = lines().filter_map(|line| line.truth_low_ns).min();
     // Beyond the timeout there is no bound.
     let high = lines().map(|line| line.truth_high_ns.unwrap_or(u64::MAX)).max();
