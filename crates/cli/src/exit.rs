@@ -1,6 +1,5 @@
-//! Exit codes: 0 pass, 1 an objective missed or a regression, 2 usage, 3 run invalid or inconclusive, 4 pass that can't be
-//! shown, 130 interrupted. 130 comes before 1, and 1 before 3: a verdict is given where the run's own faults can't have
-//! decided it.
+//! Exit codes: 0 pass, 1 an objective missed or a regression, 2 usage, 3 run invalid or inconclusive, 130 interrupted. 130
+//! comes before 1, and 1 before 3: a verdict is given where the run's own faults can't have decided it.
 
 use crate::errors::PreflightFailed;
 use unblink_artifact::document::{OnInconclusive, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
@@ -9,12 +8,10 @@ use unblink_artifact::document::{OnInconclusive, RunDocument, RunStatus, Validit
 pub(crate) const OK: u8 = 0;
 /// An objective is missed, the run was stopped because it hurt, or the candidate is slower than the baseline.
 pub(crate) const FAILED: u8 = 1;
-/// Wrong usage, or nothing could be started.
+/// Wrong usage, nothing could be started, or all was well and a result that was asked for could not be written.
 pub(crate) const USAGE: u8 = 2;
 /// The run can't be believed, or an objective can't be told.
 pub(crate) const INVALID: u8 = 3;
-/// Measured, recorded and as it should be, but a result that was asked for could not be written.
-pub(crate) const UNSHOWN: u8 = 4;
 /// Ended by the user.
 pub(crate) const INTERRUPTED: u8 = 130;
 

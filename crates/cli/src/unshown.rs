@@ -31,7 +31,7 @@ impl Shown {
 
     /// The exit code of what was measured. Only where all was well it says that somebody waits for a result in vain.
     pub(crate) fn code(self, measured: u8) -> u8 {
-        if measured == exit::OK && !self.is_all { exit::UNSHOWN } else { measured }
+        if measured == exit::OK && !self.is_all { exit::USAGE } else { measured }
     }
 }
 
@@ -47,6 +47,6 @@ mod tests {
             }
         }
         assert_eq!(Shown { is_all: true }.code(exit::OK), exit::OK);
-        assert_eq!(Shown { is_all: false }.code(exit::OK), exit::UNSHOWN);
+        assert_eq!(Shown { is_all: false }.code(exit::OK), exit::USAGE);
     }
 }

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod built_in;
+mod error;
 mod find;
 mod install;
 mod maven;
@@ -9,13 +10,14 @@ mod step;
 mod template;
 
 pub use arrivals::Arrivals;
+pub use error::DefinitionError;
 pub use find::{Found, Places};
 pub use install::steps;
 pub use step::Step;
 pub use template::{TemplateError, Values};
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use regex::Regex;
@@ -198,27 +200,6 @@ pub enum Registry {
     Npm,
     /// Maven Central.
     Maven,
-}
-
-/// A definition that can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DefinitionError {
-    /// The file can't be read.
-    #[error("can't read the tool's definition {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// It is not a definition.
-    #[error("{place}: {reason}")]
-    Parse {
-        /// The file, or the name of one of ours.
-        place: String,
-        /// Where and what.
-        reason: String,
-    },
 }
 
 impl Definition {
