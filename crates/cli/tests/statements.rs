@@ -27,22 +27,26 @@ fn assert_hidden_below(folder: &Path) {
     }
 }
 
+/// A plan of one request, of which `request` says what it asks.
+fn plan_of(url: &str, request: &str, load: &str) -> String {
+    format!("target = \"{url}\"\n[request]\n{request}[load]\n{load}\n")
+}
+
 /// Runs `plan` with what fails kept, and everything that tells of it.
 fn told(plan: &str, url: &str) -> (Place, Vec<Said>) {
     let place = Place::new();
-    place.file("plan.toml", format!("{plan}[load]\nrate = 100\nrequests = 20\n"));
+    place.file("plan.toml", plan_of(url, plan, "rate = 100\nrequests = 20"));
     let called = |args: &[&str]| finish(place.command(args).env("SECRET", SECRET));
-    let mut all =
-        vec![called(&["plan", "show", "plan.toml", url]), called(&["plan", "check", "plan.toml", url])];
+    let mut all = vec![called(&["plan", "show", "plan.toml"]), called(&["plan", "check", "plan.toml"])];
     for more in [&[][..], &["--no-preflight"]] {
         let folder = if more.is_empty() { "asked" } else { "out" };
-        let run = ["run", "plan.toml", url, "-o", folder, "--keep-failures", "5", "--store", "h.db"];
+        let run = ["run", "plan.toml", "-o", folder, "--keep-failures", "5", "--store", "h.db"];
         all.push(called(&[&run[..], more].concat()));
     }
     all.push(called(&["report", "out", "--json"]));
     all.push(called(&["show", "out", "--failures"]));
     all.push(called(&["show", "out", "--arrival", "3"]));
-    all.push(called(&["try", "plan.toml", url]));
+    all.push(called(&["try", "plan.toml"]));
     (place, all)
 }
 
@@ -117,9 +121,9 @@ fn refuses_variables(field: &str, url: &str) {
     for (text, part) in
         [("SELECT '${SECRET}'", "${SECRET}: nothing of the environment"), ("SELECT $${a}$$", "")]
     {
-        place.file("plan.toml", format!("{field} = \"{text}\"\n[load]\nrate = 10\nrequests = 1\n"));
+        place.file("plan.toml", plan_of(url, &format!("{field} = \"{text}\"\n"), "rate = 10\nrequests = 1"));
         for command in ["run", "try"] {
-            let said = finish(place.command(&[command, "plan.toml", url]).env("SECRET", SECRET));
+            let said = finish(place.command(&[command, "plan.toml"]).env("SECRET", SECRET));
             assert_hides(&said.stderr, command);
             match part {
                 "" => assert!(!said.stderr.contains("environment"), "{said:?}"),

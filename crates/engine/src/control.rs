@@ -62,7 +62,7 @@ impl Telling {
         let until = clock.now() + Nanos(patience.as_nanos() as u64);
         let mut bytes = vec![0; READ_BYTES];
         loop {
-            if let Some(told) = self.control.next()? {
+            if let Some(told) = self.control.told()? {
                 return Ok(Some(told));
             }
             let output = self.control.output();

@@ -117,7 +117,7 @@ impl Control {
     ///
     /// # Errors
     /// What is wrong with the connection, which can't be used any longer.
-    pub fn next(&mut self) -> Result<Option<Told>, String> {
+    pub fn told(&mut self) -> Result<Option<Told>, String> {
         loop {
             let Some(header) = self.received.first_chunk::<HEADER_BYTES>().map(|bytes| Header::read(*bytes))
             else {
@@ -257,12 +257,12 @@ mod tests {
         let mut control = Control::new(session.into(), ([127, 0, 0, 1], 9042).into());
         assert_eq!(control.output()[4], opcode::STARTUP);
         control.feed(&frame(0, opcode::READY, b""));
-        assert_eq!(control.next(), Ok(None));
+        assert_eq!(control.told(), Ok(None));
         assert!(
             control.output().ends_with(b"\0\x03\0\x0fTOPOLOGY_CHANGE\0\x0dSTATUS_CHANGE\0\x0dSCHEMA_CHANGE")
         );
         control.feed(&frame(0, opcode::READY, b""));
-        assert_eq!(control.next(), Ok(None));
+        assert_eq!(control.told(), Ok(None));
         let asked = control.output();
         let asked = String::from_utf8_lossy(&asked);
         assert!(asked.contains("system.peers_v2") && asked.contains("keyspace_name = 'shop'"), "{asked}");
@@ -278,16 +278,16 @@ mod tests {
         control.feed(&frame(0, opcode::RESULT, &local));
         // The newer table is not there.
         control.feed(&frame(1, opcode::ERROR, b"\0\0\x22\0\0\x02no"));
-        assert_eq!(control.next(), Ok(None));
+        assert_eq!(control.told(), Ok(None));
         assert!(String::from_utf8_lossy(&control.output()).contains("FROM system.peers\0"));
         let peer = table(&[("data_center", b"a"), ("rpc_address", &[127, 0, 0, 2]), ("tokens", &theirs)]);
         let keyspace = table(&[("replication", b"\0\0\0\0")]);
         let answers = [frame(1, opcode::RESULT, &peer), frame(2, opcode::RESULT, &keyspace)].concat();
         let (last, most) = answers.split_last().unwrap();
         control.feed(most);
-        assert_eq!(control.next(), Ok(None));
+        assert_eq!(control.told(), Ok(None));
         control.feed(&[*last]);
-        let Ok(Some(Told::Cluster(cluster))) = control.next() else { panic!("no cluster") };
+        let Ok(Some(Told::Cluster(cluster))) = control.told() else { panic!("no cluster") };
         assert!(cluster.has_known_tokens() && cluster.nodes_of("a") == (2, 2));
         let ring = cluster.ring("a", |_| true);
         let of = |token| ring.nodes()[usize::from(ring.replicas(token)[0])].to_string();
@@ -299,7 +299,7 @@ mod tests {
             (b"\0\x0dSTATUS_CHANGE\0\x05LATER", None),
         ] {
             control.feed(&frame(OF_NOBODY, opcode::EVENT, event));
-            assert_eq!(control.next(), Ok(expected.map(Told::Changed)));
+            assert_eq!(control.told(), Ok(expected.map(Told::Changed)));
         }
     }
 
@@ -307,12 +307,12 @@ mod tests {
     fn what_can_not_be_is_said() {
         let mut control = control();
         control.feed(&frame(0, opcode::ERROR, b"\0\0\x10\x01\0\x04busy"));
-        assert_eq!(control.next(), Err("busy (overloaded)".into()));
+        assert_eq!(control.told(), Err("busy (overloaded)".into()));
         for bytes in [&b"HTTP/1.1 400"[..], &frame(7, opcode::RESULT, b"\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0")]
         {
             let mut control = self::control();
             control.feed(bytes);
-            assert!(control.next().is_err());
+            assert!(control.told().is_err());
         }
     }
 }
