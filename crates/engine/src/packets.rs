@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_over_the_loopback_is_seen_once_with_rising_stamps() {
+    fn what_goes_over_the_loopback_is_seen_once_and_in_its_order() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let mut packets = match Packets::of_port(port) {
@@ -254,9 +254,14 @@ mod tests {
         assert!(seen.iter().all(|(_, bytes)| bytes[0] >> 4 == 4), "from the IP header on");
         seen.retain(|(_, bytes)| bytes.ends_with(b"tell") || bytes.ends_with(b"told"));
         assert_eq!((seen.len(), packets.lost().expect("a count")), (10_000, 0));
-        // A request, its answer, the next one: by their order, and by their stamps.
+        // A request, its answer, the next one.
         let said = |(i, (_, bytes)): (usize, &(u64, Vec<u8>))| bytes.ends_with([b"tell", b"told"][i % 2]);
         assert!(seen.iter().enumerate().all(said));
-        assert!(seen.is_sorted_by_key(|(stamp_ns, _)| *stamp_ns));
+        // Each processor stamps what it takes in, and one clock may be ahead of the other by microseconds.
+        let mut latest_ns = 0;
+        for (stamp_ns, _) in &seen {
+            latest_ns = latest_ns.max(*stamp_ns);
+            assert!(latest_ns - stamp_ns < 1_000_000, "{} ns back", latest_ns - stamp_ns);
+        }
     }
 }

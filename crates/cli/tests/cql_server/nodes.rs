@@ -190,8 +190,11 @@ impl Shared {
     }
 }
 
+/// A column's name, its type, and its value if there is one.
+type Column<'a> = (&'a str, &'a [u8], Option<Vec<u8>>);
+
 /// One row.
-fn table(columns: &[(&str, &[u8], Option<Vec<u8>>)]) -> Answer {
+fn table(columns: &[Column<'_>]) -> Answer {
     let mut body = b"\0\0\0\x02\0\0\0\x01".to_vec();
     body.extend((columns.len() as u32).to_be_bytes());
     put_string(b"system", &mut body);
