@@ -3,12 +3,18 @@
 #![allow(unsafe_code)] // Packet sockets, their filters and their time stamps have no safe interface.
 
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 /// Packets that wait here until they are taken. At some 1 kB each, however small, they fill it in a second at 60,000/s.
 const BUFFER_BYTES: libc::c_int = 64 << 20;
 /// No IP packet is larger. On the loopback, a packet holds what was written at once.
 const LARGEST_BYTES: usize = 1 << 16;
+/// Two packets are sent so far apart to see whether each has a time stamp of its own.
+const STAMPS_APART: Duration = Duration::from_millis(5);
+/// For a second.
+const STAMPS_TRIED_MAX: u32 = 200;
 /// Room for one time stamp, in words of eight bytes: a header and two numbers.
 const CONTROL_WORDS: usize = 8;
 
@@ -42,6 +48,7 @@ impl Packets {
             .or_else(|_| set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER_BYTES))?;
         // Each packet once: as it comes in.
         set(fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+        wait_for_stamps()?;
         bind(fd)?;
         Ok(Packets { socket, buffer: vec![0; LARGEST_BYTES], dropped: 0, unusable: 0 })
     }
@@ -79,6 +86,27 @@ impl Packets {
         self.dropped += u64::from(counts.tp_drops);
         Ok(self.dropped + self.unusable)
     }
+}
+
+/// The kernel stamps packets from a moment after it was first asked to. What comes before gets the time at which it is read, which
+/// would be no time of the packet: so two packets that lie apart must be seen apart although both are read at once.
+fn wait_for_stamps() -> io::Result<()> {
+    let own = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = own.local_addr()?;
+    set(own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
+    let mut buffer = [0; 8];
+    for _ in 0..STAMPS_TRIED_MAX {
+        own.send_to(b"1", address)?;
+        std::thread::sleep(STAMPS_APART);
+        own.send_to(b"2", address)?;
+        let (first, _) = receive(own.as_raw_fd(), &mut buffer)?;
+        let (second, _) = receive(own.as_raw_fd(), &mut buffer)?;
+        let apart_ns = first.zip(second).map_or(0, |(first, second)| second.saturating_sub(first));
+        if u128::from(apart_ns) >= STAMPS_APART.as_nanos() / 2 {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("the kernel does not stamp what comes in"))
 }
 
 /// Lets whole TCP packets with this port at either end pass.
