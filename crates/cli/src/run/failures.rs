@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use unblink_artifact::codes::NamedCodes;
-use unblink_artifact::exchange::{KeptFailure, TriedCondition, TriedOutcome, TriedRequest};
+use unblink_artifact::exchange::{KeptFailure, TriedCondition, TriedMessage, TriedOutcome, TriedRequest};
 use unblink_artifact::folder::FailureWriter;
 use unblink_artifact::tally::Tally;
 use unblink_core::plan::Plan;
@@ -93,9 +93,9 @@ impl Showing {
         let sent = Walk::filled(&self.job, MASK.as_bytes()).composed(&self.job, arrival);
         let sent = sent.map(|bytes| match self.other {
             Some(Version::WebSocket) => shown::message(Length::Begun, &bytes, &mut known),
-            Some(Version::Redis | Version::Postgres | Version::Cql) => {
-                shown::command(Length::Begun, &bytes, &known)
-            }
+            Some(Version::Redis) => shown::command(Length::Begun, &bytes, &known),
+            Some(Version::Postgres) => statement(&bytes, &known, unblink_wire::postgres::shown),
+            Some(Version::Cql) => statement(&bytes, &known, unblink_wire::cql::shown),
             _ => shown::request(Length::Begun, &bytes, &Made::of(&self.job, arrival.operation), &mut known),
         });
         let mut notes = Vec::new();
@@ -149,6 +149,12 @@ impl Showing {
         let response_ns = at.0.saturating_sub(arrival.intended.0);
         KeptFailure { kind, at_ns: at.0, response_ns, attempts: *attempts, request }
     }
+}
+
+/// A statement without its literals, which may be secrets.
+fn statement(bytes: &[u8], known: &Known, shown: fn(&str) -> String) -> TriedMessage {
+    let whole = shown::command(Length::Begun, bytes, known);
+    TriedMessage { line: shown(&whole.line), ..whole }
 }
 
 /// What the answer has of the values that are to be taken from it; nothing where all of it would be needed.
