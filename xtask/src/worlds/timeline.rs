@@ -15,12 +15,17 @@ enum Moment {
     Ended(bool, Outcome),
 }
 
-/// An interval's moments in the order of the log, and what was under way when it began.
+/// An interval's moments in the order of the log, and what was under way when the first of them came.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Moments {
     log: Vec<(Instant, Moment)>,
     in_flight: i64,
     backlog: i64,
+    /// The levels at its border.
+    at_start: (i64, i64),
+    /// What the last turn of the interval before did after that one's end: cells from the border on, each with what it
+    /// changes in the levels.
+    begun: Vec<(Cell, (i64, i64))>,
 }
 
 impl Moments {
@@ -51,16 +56,13 @@ impl Moments {
         let cells = &snapshot.cells;
         let length = snapshot.length.0.div_ceil(CELL_WIDTH.0).max(1) as usize;
         hold!(cells.len() == length, "{} cells of an interval of {:?}", cells.len(), snapshot.length);
-        // What a turn did after the interval's end belongs to its last cell.
-        let place = |at: Instant| {
-            let offset = at.since(ZERO + snapshot.start).0;
-            ((offset / CELL_WIDTH.0) as usize).min(length - 1)
-        };
-        let mut expected = vec![Cell::default(); length];
-        let mut changes = vec![(0i64, 0i64); length];
+        let place = |at: Instant| (at.since(ZERO + snapshot.start).0 / CELL_WIDTH.0) as usize;
+        let last = self.log.iter().map(|&(at, _)| place(at) + 1).max().unwrap_or(0);
+        let mut all = self.begun.clone();
+        all.resize(all.len().max(length).max(last), Default::default());
         let (mut in_flight, mut backlog) = (self.in_flight, self.backlog);
         for &(at, moment) in &self.log {
-            let (cell, change) = (&mut expected[place(at)], &mut changes[place(at)]);
+            let (cell, change) = &mut all[place(at)];
             let (flight, waiting) = match moment {
                 Moment::Due => (0, 1),
                 Moment::Sent => (1, -1),
@@ -91,15 +93,18 @@ impl Moments {
                 Moment::Ended(_, Outcome::Unfinished | Outcome::Unsent) => {}
             }
         }
-        let mut levels = (self.in_flight, self.backlog);
-        for (i, (cell, change)) in expected.iter_mut().zip(changes).enumerate() {
+        let mut levels = self.at_start;
+        // What a turn did after the interval's end belongs to the next one, each at its own time.
+        let begun = all.split_off(length);
+        for (i, (mut cell, change)) in all.into_iter().enumerate() {
             cell.in_flight_max = cell.in_flight_max.max(levels.0 as u64);
             cell.backlog_max = cell.backlog_max.max(levels.1 as u64);
-            hold!(*cell == cells[i], "cell {i} should be {cell:?} and is {:?}", cells[i]);
-            levels.0 += change.0;
-            levels.1 += change.1;
+            hold!(cell == cells[i], "cell {i} should be {cell:?} and is {:?}", cells[i]);
+            levels = (levels.0 + change.0, levels.1 + change.1);
         }
+        let at_start = levels;
+        begun.iter().for_each(|(_, change)| levels = (levels.0 + change.0, levels.1 + change.1));
         hold!(levels == (in_flight, backlog), "levels end at {levels:?}, not at {in_flight} and {backlog}");
-        Ok(Moments { log: Vec::new(), in_flight, backlog })
+        Ok(Moments { log: Vec::new(), in_flight, backlog, at_start, begun })
     }
 }
