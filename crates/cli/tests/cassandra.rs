@@ -200,7 +200,7 @@ fn two_nodes_have_their_rows_and_one_may_go_and_come_back() {
     let url = keyspace.url();
     let place = Place::new();
     let long =
-        [&["run", &url, "--json", "-o", "out", "-R", "100", "-d", "120s", "-c", "4", "-t", "1"], &read[..]]
+        [&["run", &url, "--json", "-o", "out", "-R", "100", "-d", "95s", "-c", "4", "-t", "1"], &read[..]]
             .concat();
     let long = support::Started::spawn(&mut place.command(&long));
     std::thread::sleep(Duration::from_secs(5));
@@ -214,7 +214,7 @@ fn two_nodes_have_their_rows_and_one_may_go_and_come_back() {
     ask_for(&two, "start", "started");
     let run = long.wait().run();
     run.assert_accounts();
-    assert_eq!(run.arrivals("scheduled"), 12_000);
+    assert_eq!(run.arrivals("scheduled"), 9_500);
     let kinds = run.at("/failures").as_object().expect("kinds").keys().cloned().collect::<Vec<_>>();
     let known = [
         "cql_unavailable",
