@@ -1,8 +1,11 @@
 //! Statements in a real Cassandra, which `make test-cassandra` starts: `UNBLINK_CASSANDRA` says where it listens. Without one, nothing is
 //! looked at here.
 
+mod cassandra_lab;
 mod cassandra_ycsb;
 mod support;
+#[path = "support/watched.rs"]
+mod watched;
 
 use std::time::Duration;
 use support::{Place, Run, Said};

@@ -10,6 +10,8 @@ mod mirrors;
 mod servers;
 mod stores;
 mod support;
+#[path = "support/watched.rs"]
+mod watched;
 
 mod acknowledged;
 mod agents;

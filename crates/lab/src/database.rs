@@ -10,20 +10,25 @@ pub enum Database {
     Redis,
     /// Its table is held under an exclusive lock.
     Postgres,
+    /// Frozen by SIGSTOP.
+    Cassandra,
 }
 
 impl Database {
     /// Who may do everything in ours, without a password: only the loopback reaches it.
     pub(crate) const POSTGRES_USER: &str = "postgres";
+    /// Of ours.
+    pub(crate) const CASSANDRA_KEYSPACE: &str = "lab";
 
     /// All of them.
-    pub const ALL: [Database; 2] = [Database::Redis, Database::Postgres];
+    pub const ALL: [Database; 3] = [Database::Redis, Database::Postgres, Database::Cassandra];
 
     /// The scenario in which it stalls.
     pub fn scenario(self) -> &'static str {
         match self {
             Database::Redis => "redis-stall",
             Database::Postgres => "postgres-stall",
+            Database::Cassandra => "cassandra-stall",
         }
     }
 
@@ -32,6 +37,7 @@ impl Database {
         match self {
             Database::Redis => "Redis",
             Database::Postgres => "PostgreSQL",
+            Database::Cassandra => "Cassandra",
         }
     }
 
@@ -40,6 +46,7 @@ impl Database {
         match self {
             Database::Redis => document::Protocol::Redis,
             Database::Postgres => document::Protocol::Postgres,
+            Database::Cassandra => document::Protocol::Cql,
         }
     }
 
@@ -48,6 +55,7 @@ impl Database {
         match self {
             Database::Redis => format!("redis://{address}/0"),
             Database::Postgres => format!("postgres://{}@{address}/postgres", Database::POSTGRES_USER),
+            Database::Cassandra => format!("cql://{address}/{}", Database::CASSANDRA_KEYSPACE),
         }
     }
 
@@ -56,6 +64,7 @@ impl Database {
         match self {
             Database::Redis => "a Redis with data of its own; its process is stopped (SIGSTOP)",
             Database::Postgres => "a PostgreSQL with data of its own; its table is locked (ACCESS EXCLUSIVE)",
+            Database::Cassandra => "a Cassandra with data of its own; its process is stopped (SIGSTOP)",
         }
     }
 

@@ -152,7 +152,7 @@ impl Scenario {
                 scenario.baseline = Baseline::Constant { delay_ns: 0 };
                 let second_at_10 = Gate::once(10 * S, S);
                 match Database::of_scenario(name)? {
-                    Database::Redis => {
+                    Database::Redis | Database::Cassandra => {
                         scenario.faults.push(Fault { when: second_at_10, harm: Harm::Freeze });
                     }
                     Database::Postgres => scenario.gates.push(second_at_10),

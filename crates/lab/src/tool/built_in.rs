@@ -39,4 +39,6 @@ pub(super) const BUILT_IN: &[(&str, &str)] = &[
     ("unblink-postgres", include_str!("../../tools/databases/unblink-postgres.toml")),
     ("pgbench-rate", include_str!("../../tools/databases/pgbench-rate.toml")),
     ("pgbench", include_str!("../../tools/databases/pgbench.toml")),
+    ("unblink-cassandra", include_str!("../../tools/databases/unblink-cassandra.toml")),
+    ("latte", include_str!("../../tools/databases/latte.toml")),
 ];

@@ -2,6 +2,8 @@
 //! the timetable of the scenario, and watched from outside. What users felt is told from the packets on the loopback, by the
 //! kernel's time stamps: neither the tool nor the database is asked.
 
+mod cassandra;
+mod cql;
 mod dialect;
 pub(crate) mod observed;
 mod packet;

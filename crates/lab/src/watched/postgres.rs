@@ -38,7 +38,7 @@ const STEPS_MAX: u32 = 1_500;
 
 /// Started and filled.
 pub(super) fn start(processors: &Processors) -> Result<(Started, Hold), String> {
-    let program = |name| find(name, "postgresql");
+    let program = |name| find(name, "apt-get install postgresql");
     let [initdb, postgres, psql] = [program("initdb")?, program("postgres")?, program("psql")?];
     let said = say(Command::new(&postgres).arg("--version"))?;
     let version = said.split_whitespace().nth(2).unwrap_or("?").to_owned();

@@ -5,16 +5,14 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A program of this name: on the PATH, or where Debian puts those of PostgreSQL, the newest first.
-pub(super) fn find(name: &str, package: &str) -> Result<PathBuf, String> {
+pub(super) fn find(name: &str, remedy: &str) -> Result<PathBuf, String> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut of_debian: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
     of_debian.sort();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(of_debian.into_iter().rev());
     let mut programs = folders.map(|folder| folder.join(name));
-    programs
-        .find(|program| program.is_file())
-        .ok_or_else(|| format!("there is no {name}: apt-get install {package}"))
+    programs.find(|program| program.is_file()).ok_or_else(|| format!("there is no {name}: {remedy}"))
 }
 
 /// What it says, or why it failed.

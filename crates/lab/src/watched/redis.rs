@@ -22,7 +22,7 @@ const STEPS_MAX: u32 = 1_000;
 
 /// Started and filled.
 pub(super) fn start(processors: &Processors) -> Result<(Started, Hold), String> {
-    let program = find("redis-server", "redis-server")?;
+    let program = find("redis-server", "apt-get install redis-server")?;
     let said = say(Command::new(&program).arg("--version"))?;
     let version = said.split_whitespace().find_map(|word| word.strip_prefix("v=")).unwrap_or("?").to_owned();
     for _ in 0..TRIES {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::watcher::{Trouble, Watcher};
-use super::{Hold, Started, postgres, redis};
+use super::{Hold, Started, cassandra, postgres, redis};
 use crate::database::Database;
 use crate::process::Processors;
 use crate::timing::{Clock, wall_ns};
@@ -110,6 +110,7 @@ impl Watched {
         let (server, hold) = match database {
             Database::Redis => redis::start(processors),
             Database::Postgres => postgres::start(processors),
+            Database::Cassandra => cassandra::start(processors),
         }
         .map_err(WatchError::Start)?;
         let tap = open(server.port).map_err(WatchError::Tap)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, End};
 use super::packet::Segment;
 use super::stream::Stream;
 use crate::TruthRow;
@@ -42,7 +42,7 @@ struct Connection {
     client: Stream,
     /// From the server's SYN on.
     server: Option<Stream>,
-    /// In the order of asking, which is that of the answers.
+    /// In the order of asking.
     open: VecDeque<Open>,
 }
 
@@ -50,6 +50,7 @@ struct Connection {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     asked_ns: u64,
+    stream: i16,
     /// Its number among those that count.
     number: Option<u64>,
 }
@@ -152,13 +153,13 @@ impl Connection {
         let (dialect, open) = (&mut self.dialect, &mut self.open);
         let mut is_readable = Ok(());
         let taken = self.client.take(segment.sequence, segment.payload, |bytes| {
-            let read = dialect.client(bytes, |counts| {
+            let read = dialect.client(bytes, |End { stream, is_so: counts }| {
                 let number = counts.then_some(*requests);
                 if counts {
                     zero_ns.get_or_insert(stamp_ns);
                     *requests += 1;
                 }
-                open.push_back(Open { asked_ns: stamp_ns, number });
+                open.push_back(Open { asked_ns: stamp_ns, stream, number });
             });
             is_readable = is_readable.and(read);
         });
@@ -178,12 +179,15 @@ impl Connection {
         let (dialect, open, number) = (&mut self.dialect, &mut self.open, self.number);
         let (mut is_readable, mut is_asked) = (Ok(()), true);
         let taken = server.take(segment.sequence, segment.payload, |bytes| {
-            let read = dialect.server(bytes, |failed| match open.pop_front() {
-                Some(asked) => {
-                    let ending = if failed { Ending::Error } else { Ending::Ok };
-                    asked.row(number, stamp_ns, zero_ns, ending).into_iter().for_each(&mut *row);
+            let read = dialect.server(bytes, |End { stream, is_so: failed }| {
+                let at = open.iter().position(|open| open.stream == stream);
+                match at.and_then(|at| open.remove(at)) {
+                    Some(asked) => {
+                        let ending = if failed { Ending::Error } else { Ending::Ok };
+                        asked.row(number, stamp_ns, zero_ns, ending).into_iter().for_each(&mut *row);
+                    }
+                    None => is_asked = false,
                 }
-                None => is_asked = false,
             });
             is_readable = is_readable.and(read);
         });
@@ -219,6 +223,7 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cql::{Frame, frame};
     use super::super::packet::tests::packet;
     use super::*;
     use proptest::prelude::*;
@@ -235,7 +240,11 @@ mod tests {
 
     /// (request, asked, answered, abandoned) of each row that comes of these segments, seen a nanosecond after one another.
     fn see(segments: &[Segment<'_>]) -> (Vec<(u64, u64, u64, bool)>, Trouble) {
-        let mut watcher = Watcher::new(Database::Redis, PORT);
+        see_of(Database::Redis, segments)
+    }
+
+    fn see_of(database: Database, segments: &[Segment<'_>]) -> (Vec<(u64, u64, u64, bool)>, Trouble) {
+        let mut watcher = Watcher::new(database, PORT);
         let mut rows = Vec::new();
         let mut row = |r: TruthRow| rows.push((r.request, r.arrived_ns, r.answered_ns, r.abandoned));
         for (at, segment) in segments.iter().enumerate() {
@@ -267,6 +276,30 @@ mod tests {
         all.push(Segment { is_reset: true, ..segment(false, 0, b"") });
         all.push(segment(false, 100 + ANSWER.len() as u32, &both));
         assert_eq!(see(&all), (vec![(0, 2, 3, false), (1, 4, 5, true)], Trouble::default()));
+    }
+
+    #[test]
+    fn answers_that_overtake_others_are_told_by_their_stream() {
+        let asks = [7, 8, 9].map(|stream| frame(stream, Frame::EXECUTE, b"key")).concat();
+        let answer = |stream: i16, opcode| {
+            let mut bytes = frame(stream, opcode, b"");
+            bytes[0] |= 0x80;
+            bytes
+        };
+        let event = answer(-1, 0x0c);
+        let (second, first, unasked) =
+            (answer(8, Frame::RESULT), answer(7, Frame::RESULT), answer(3, Frame::RESULT));
+        let mut all = begun();
+        all.push(segment(true, 100, &asks));
+        let mut sequence = 100;
+        for bytes in [&event, &second, &first] {
+            all.push(segment(false, sequence, bytes));
+            sequence += bytes.len() as u32;
+        }
+        let rows = vec![(1, 2, 4, false), (0, 2, 5, false), (2, 2, 5, true)];
+        assert_eq!(see_of(Database::Cassandra, &all), (rows, Trouble::default()));
+        all.push(segment(false, sequence, &unasked));
+        assert_eq!(see_of(Database::Cassandra, &all).1, Trouble { torn: 0, unreadable: 1 });
     }
 
     #[test]

@@ -9,8 +9,8 @@ const RUN_HELP: &str = "\
 A cell is one tool in one scenario. Each cell has a fresh server, and the tool's first request starts the scenario's \
 clock, so that every tool meets the event at the same moment of its run. With two processors, the server has one to \
 itself. The folder keeps the server's log, the tool's output and the result of every cell; cells that it already \
-has are not run again. redis-stall and postgres-stall start a real database, which stalls for a second; what users felt is \
-seen on the loopback (CAP_NET_RAW).
+has are not run again. redis-stall, postgres-stall and cassandra-stall start a real database, which stalls for a second; what \
+users felt is seen on the loopback (CAP_NET_RAW).
 
 EXAMPLES
   unblink lab run stall
@@ -27,7 +27,8 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// Scenarios by name (see unblink lab serve --help), `all` of these, redis-stall, postgres-stall
+    /// Scenarios by name (see unblink lab serve --help), `all` of these, redis-stall, postgres-stall,
+    /// cassandra-stall
     #[arg(value_name = "SCENARIO", required = true)]
     pub scenarios: Vec<String>,
 
