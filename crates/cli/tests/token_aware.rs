@@ -119,6 +119,48 @@ fn a_ring_that_changes_is_followed() {
     assert!(astray * 3 > after[0] + after[1] && counted(&run, "missed") == 0, "{astray} of {after:?}");
 }
 
+/// The connection that tells of changes stays open and tells nothing any more: another one is opened, and changes are heard of there.
+#[test]
+fn a_node_that_falls_silent_is_not_waited_for() {
+    let cluster = Cluster::start(false, false);
+    let (place, url) = (Place::new(), cluster.url());
+    let load = ["-R", "20", "-d", "25s", "-c", "4"];
+    let started = place.start(&[&[url.as_str(), "--no-preflight"], &SELECT[..], &load].concat());
+    std::thread::sleep(Duration::from_millis(1000));
+    cluster.fall_silent();
+    // Silent for 10 s, and asked for another 10.
+    std::thread::sleep(Duration::from_millis(22_000));
+    cluster.swap();
+    let run = started.wait().run();
+    run.assert_all("ok");
+    assert!(change(&run, "ring"), "{:?}", run.at("/origins/0/connections/ring"));
+    assert_eq!(run.at("/origins/0/connections/ring/connections_lost"), &1);
+}
+
+/// One of two nodes stands still for a while, and its connections stay. Those who ask for its rows wait for it, until they find no
+/// room there; nobody else waits.
+#[test]
+fn a_node_may_stand_still() {
+    let cluster = Cluster::start(false, false);
+    let (place, url) = (Place::new(), cluster.url());
+    let load = ["-R", "200", "-d", "6s", "-c", "4", "-t", "1", "--streams", "16", "--timeout", "1s"];
+    let started = place.start(&[&[url.as_str(), "--no-preflight"], &SELECT[..], &load].concat());
+    std::thread::sleep(Duration::from_millis(1500));
+    cluster.freeze_second(true);
+    std::thread::sleep(Duration::from_millis(2000));
+    cluster.freeze_second(false);
+    let run = started.wait().run();
+    run.assert_accounts();
+    let (ok, timed_out) = (run.arrivals("ok"), run.arrivals("timed_out"));
+    assert!(ok + timed_out == 1200 && ok >= 900 && timed_out >= 16, "{ok}, {timed_out}");
+    let (routed, missed) = (counted(&run, "routed"), counted(&run, "missed"));
+    assert!(missed > 20 && routed > 900, "{routed}, {missed}");
+    assert_eq!(counted(&run, "peak"), 4);
+    let log = cluster.log.lock().expect("no thread died");
+    let last = &log.executed[log.executed.len() - 200..];
+    assert!(last.iter().filter(|one| one.node == 1).count() > 50);
+}
+
 /// One of two nodes is gone for a while. Each arrival ends once, the other node takes over, and the connections are spread again once it
 /// is back.
 #[test]

@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use unblink_artifact::document::{RingChange, RingSeen, WhatChanged};
-use unblink_engine::clock::WallTime;
+use unblink_core::time::Nanos;
+use unblink_engine::clock::{Clock, WallTime};
 use unblink_engine::control::{Telling, takes_connections};
 use unblink_engine::routing::Routing;
 use unblink_engine::target::{Address, Target};
@@ -24,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(200);
 /// How often nodes that failed are looked at, and lost connections replaced.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A node that has told nothing for so long is asked how the cluster is. If that is not answered as soon, another one is asked.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Changes that are listed; those beyond are counted.
 const CHANGES_MAX: usize = 64;
 
@@ -174,16 +177,26 @@ impl Follower {
         let mut telling = Some(telling);
         // Something has changed, and it has not been asked what.
         let mut has_changed = false;
+        let clock = Clock::start();
+        // When it last told something, or was asked because it had not.
+        let mut heard = clock.now();
         while ended.try_recv() == Err(TryRecvError::Empty) {
             let Some(one) = &mut telling else {
                 telling = self.another();
+                heard = clock.now();
                 if telling.is_none() && ended.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
                 self.look_at_failing();
                 continue;
             };
-            match one.told(if has_changed { QUIET } else { LOOK_EVERY }) {
+            let told = one.told(if has_changed { QUIET } else { LOOK_EVERY });
+            let now = clock.now();
+            let is_silent = now.since(heard) >= Nanos(SILENCE.as_nanos() as u64);
+            if matches!(told, Ok(Some(_))) || is_silent {
+                heard = now;
+            }
+            match told {
                 Ok(Some(Told::Changed(change))) => {
                     // One that is down keeps its rows, and workers notice by themselves.
                     has_changed |= change != Change::Down;
@@ -195,14 +208,21 @@ impl Follower {
                     }
                 }
                 Ok(Some(Told::Cluster(cluster))) => self.take(&cluster),
+                Ok(None) if is_silent => {
+                    if !one.ask() {
+                        telling = self.lost();
+                    }
+                }
                 Ok(None) if has_changed => has_changed = !one.ask(),
                 Ok(None) => self.look_at_failing(),
-                Err(_) => {
-                    self.with_seen(|seen| seen.ring.connections_lost += 1);
-                    telling = None;
-                }
+                Err(_) => telling = self.lost(),
             }
         }
+    }
+
+    fn lost(&mut self) -> Option<Telling> {
+        self.with_seen(|seen| seen.ring.connections_lost += 1);
+        None
     }
 
     /// A connection to any node that tells.

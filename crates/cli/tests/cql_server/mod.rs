@@ -239,6 +239,12 @@ impl Connection {
                 return;
             }
             assert_eq!(version, 4, "the version of a request");
+            while self.of.1.lock().expect("no panic").is_frozen(self.of.0) {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            if !self.of.1.lock().expect("no panic").is_heard(&self.own) {
+                continue;
+            }
             let (kind, answer) = self.answer(opcode, &body);
             let is_execution = opcode == 0x0a;
             let mut frame = self.frame([s, t], kind, &answer, is_execution);

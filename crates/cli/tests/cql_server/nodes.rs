@@ -2,7 +2,7 @@
 
 use super::{Answer, Log, Manner, RESULT, Server, error, put_string, take};
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,6 +21,10 @@ pub(crate) struct Shared {
     streams: [Vec<TcpStream>; 2],
     /// Connections that want to hear of changes.
     registered: Vec<TcpStream>,
+    /// Clients whose connections are no longer answered.
+    unheard: Vec<SocketAddr>,
+    /// The second one stands still.
+    is_frozen: bool,
     /// The second one's row says nothing of where it listens.
     is_nowhere: bool,
     /// There is only the older table of peers.
@@ -92,6 +96,11 @@ impl Cluster {
         }
     }
 
+    /// The second node keeps its connections and answers nothing for a while.
+    pub(crate) fn freeze_second(&self, is_frozen: bool) {
+        self.shared.lock().expect("no panic").is_frozen = is_frozen;
+    }
+
     /// It is back.
     pub(crate) fn start_second(&self) {
         self.shared.lock().expect("no panic").up[1] = true;
@@ -116,6 +125,13 @@ impl Cluster {
         self.tell(b"\0\x0dSCHEMA_CHANGE\0\x07UPDATED\0\x05TABLE\0\x04shop\0\x04item");
     }
 
+    /// Connections that want to hear of changes stay open, and hear nothing any more.
+    pub(crate) fn fall_silent(&self) {
+        let mut shared = self.shared.lock().expect("no panic");
+        let silent: Vec<TcpStream> = shared.registered.drain(..).collect();
+        shared.unheard.extend(silent.iter().map(|stream| stream.peer_addr().expect("an address")));
+    }
+
     fn tell(&self, event: &[u8]) {
         let mut frame = b"\x84\0\xff\xff\x0c".to_vec();
         frame.extend((event.len() as u32).to_be_bytes());
@@ -135,6 +151,14 @@ impl Shared {
     /// The last connection of the node wants to hear of changes.
     pub(super) fn register(&mut self, stream: &TcpStream) {
         self.registered.push(stream.try_clone().expect("a stream"));
+    }
+
+    pub(super) fn is_frozen(&self, node: usize) -> bool {
+        self.is_frozen && node == 1
+    }
+
+    pub(super) fn is_heard(&self, stream: &TcpStream) -> bool {
+        stream.peer_addr().is_ok_and(|client| !self.unheard.contains(&client))
     }
 
     /// The answer to a query of the system's tables by a node.
