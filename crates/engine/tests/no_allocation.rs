@@ -8,7 +8,7 @@ mod steps;
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
-use databases::{job_in_commands, job_in_statements, job_in_transactions};
+use databases::{job_in_commands, job_in_routed_statements, job_in_statements, job_in_transactions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -21,6 +21,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec};
 use unblink_core::mix::Mix;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::Interval;
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -336,20 +337,27 @@ fn watch(thread: &str) {
 /// Allocations of the worker in the middle of the second and third second, the hand-over between them
 /// included, and arrivals that were `ok` in the run.
 fn allocations_of<P: Protocol + 'static>(job: Job<P>) -> (u64, u64) {
+    let is_routed = job.targets[0].routing.is_some();
     let mut running: Running = start(job).expect("it starts");
-    let mut ok = running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
+    let (mut ok, mut routed) = (0, 0);
+    let mut count = |interval: Option<&Interval>| {
+        let Some(interval) = interval else { return false };
+        ok += interval.bank.counters.measured.ok;
+        routed += interval.bank.counters.connections().routed;
+        true
+    };
+    count(running.next_interval());
     watch("unblink-0");
     std::thread::sleep(Duration::from_millis(200));
     let before = ALLOCATIONS.load(Ordering::SeqCst);
-    ok += running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
+    count(running.next_interval());
     std::thread::sleep(Duration::from_millis(500));
     let allocations = ALLOCATIONS.load(Ordering::SeqCst) - before;
     WATCHED.store(0, Ordering::SeqCst);
     running.controls().stop();
-    while let Some(interval) = running.next_interval() {
-        ok += interval.bank.counters.measured.ok;
-    }
+    while count(running.next_interval()) {}
     running.finish().expect("it ends");
+    assert_eq!(routed > 0, is_routed, "{routed} of {ok} were routed");
     (allocations, ok)
 }
 
@@ -424,6 +432,9 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_statements(closed()));
     assert!(ok > 500, "CQL: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "CQL");
+    let (allocations, ok) = allocations_of(job_in_routed_statements(closed()));
+    assert!(ok > 500, "CQL over two nodes: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "CQL over two nodes");
     let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
     assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "steps over a WebSocket");

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::LoadSpec;
 use unblink_engine::job::Job;
+use unblink_engine::routing::Routing;
 use unblink_wire::Limits;
 use unblink_wire::blank::place;
 use unblink_wire::cql::{self, Cql, Options, Statement};
 use unblink_wire::postgres::{self, Postgres, Session, Transaction, User};
 use unblink_wire::redis::{self, Command, Greeting, Redis};
+use unblink_wire::ring::Ring;
 use unblink_workload::answer::Expect;
 use unblink_workload::template::Holes;
 use unblink_workload::{Composition, Context, Lets, Values};
@@ -70,19 +72,20 @@ pub(crate) fn job_in_transactions(load: LoadSpec) -> Job<Postgres> {
     Job { expects: Expect::default().into(), ..job }
 }
 
-/// Prepares every statement, with a value of bigint and a column of text, and answers it with a row.
-fn responder_in_frames() -> SocketAddr {
+/// Takes a connection, prepares every statement, with a value of bigint that is the key and a column of text, and answers it with a
+/// row, the first ones all at once.
+fn node_in_frames(mut first: Option<FirstTogether>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
         stream.set_nodelay(true).expect("an option");
-        let (mut header, mut first) = ([0; 9], FirstTogether::default());
+        let mut header = [0; 9];
         while stream.read_exact(&mut header).is_ok() {
             let [_, _, s, t, opcode, length @ ..] = header;
             let mut body = vec![0; u32::from_be_bytes(length) as usize];
             stream.read_exact(&mut body).expect("a frame");
-            let prepared = b"\0\0\0\x04\0\x02id\0\0\0\x01\0\0\0\x01\0\0\0\0\0\x01k\0\x01t\0\x01a\0\x02\0\0\0\x01\0\0\0\x01\0\x01k\0\x01t\0\x01b\0\x0d";
+            let prepared = b"\0\0\0\x04\0\x02id\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01k\0\x01t\0\x01a\0\x02\0\0\0\x01\0\0\0\x01\0\x01k\0\x01t\0\x01b\0\x0d";
             let (kind, answer) = match opcode {
                 0x01 => (0x02, &b""[..]),
                 0x09 => (0x08, &prepared[..]),
@@ -90,8 +93,10 @@ fn responder_in_frames() -> SocketAddr {
             };
             let length = (answer.len() as u32).to_be_bytes();
             let frame = [&[0x84, 0, s, t, kind][..], &length, answer].concat();
-            let written =
-                if opcode == 0x0a { first.answer(&mut stream, &frame) } else { stream.write_all(&frame) };
+            let written = match &mut first {
+                Some(first) if opcode == 0x0a => first.answer(&mut stream, &frame),
+                _ => stream.write_all(&frame),
+            };
             if written.is_err() {
                 return;
             }
@@ -101,18 +106,33 @@ fn responder_in_frames() -> SocketAddr {
 }
 
 /// Statements of CQL whose value differs from one arrival to the next.
-pub(crate) fn job_in_statements(load: LoadSpec) -> Job<Cql> {
+fn job_in_frames(address: SocketAddr, load: LoadSpec, connections: u32, streams: u32) -> Job<Cql> {
     let lets = Lets::default();
     let mut holes = Holes::new(&lets, 0);
     let text = holes.read("SELECT b FROM t WHERE a = {{index}}", Context::Body, place).expect("a template");
     let composition = Some(Composition::new(holes.into_holes()));
     let mut statements = vec![Statement::new(&text, true, Options::default()).expect("a statement"); 2];
     let session = Arc::new(cql::Session::new(None, None, &mut statements));
-    let settings = cql::Settings { session, limits: Limits::default(), streams: 100 };
-    let job =
-        job_of(responder_in_frames(), load, Pool::Fixed { n: 1 }, &["regex ^hello\n$"], statements, settings);
+    let settings = cql::Settings { session, limits: Limits::default(), streams };
+    let pool = Pool::Fixed { n: connections };
+    let job = job_of(address, load, pool, &["regex ^hello\n$"], statements, settings);
     let values = Values::new(lets, vec![composition; 2], &[], &job.plan, 7).expect("values");
     let mut expect = job.expects.of(0).clone();
     expect.statuses = Vec::new();
     Job { expects: expect.into(), values: Some(values), ..job }
+}
+
+/// To any node.
+pub(crate) fn job_in_statements(load: LoadSpec) -> Job<Cql> {
+    job_in_frames(node_in_frames(Some(FirstTogether::default())), load, 1, 100)
+}
+
+/// To the one of two that has the row, with one request at a time on each connection: more users than that wait, and requests change
+/// places.
+pub(crate) fn job_in_routed_statements(load: LoadSpec) -> Job<Cql> {
+    let nodes = [node_in_frames(None), node_in_frames(None)];
+    let mut job = job_in_frames(nodes[0], load, 2, 1);
+    let ring = Ring::new(nodes.to_vec(), vec![(0, vec![0]), (i64::MAX, vec![1])]);
+    job.targets[0].routing = Some(Arc::new(Routing::new(ring)));
+    job
 }
