@@ -1,6 +1,7 @@
-//! A sans-IO HTTP/1.1 client codec: bytes in, typed answers out, and no socket, clock or thread.
+//! Sans-IO clients of HTTP/1.1, HTTP/2, gRPC, WebSocket, Redis, PostgreSQL and CQL: bytes in, typed answers out, and no socket,
+//! clock or thread. [`protocol::Protocol`] is what they have in common, with a module for each.
 //!
-//! [`RequestBuilder`] renders a request once, ahead of its time, so that sending it is one write of
+//! HTTP/1.1 can be had without it. [`RequestBuilder`] renders a request once, ahead of its time, so that sending it is one write of
 //! ready bytes. [`Parser`] reads the answers of one connection: call [`Parser::begin`] before each
 //! request, [`Parser::feed`] with every piece that was read, and [`Parser::eof`] when the peer closes.
 //! The result depends on the bytes alone, never on where the reads happened to cut them.
@@ -54,6 +55,8 @@ pub mod redis;
 mod request;
 mod response;
 pub mod ring;
+#[cfg(test)]
+mod said;
 mod scan;
 mod syntax;
 mod violations;

@@ -64,38 +64,9 @@ mod tests {
     use super::super::{Cql, Session, Settings, code_name};
     use super::*;
     use crate::Limits;
-    use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
+    use crate::protocol::{Carrier, Protocol, Tag};
+    use crate::said::{Number, Said};
     use std::sync::Arc;
-
-    #[derive(Default)]
-    struct Said(Vec<String>);
-
-    impl Sink for Said {
-        fn ready(&mut self) {}
-        fn room(&mut self, _: u32) {}
-        fn retired(&mut self) {}
-        fn first(&mut self, tag: Tag) {
-            self.0.push(format!("first {}", tag.0));
-        }
-        fn head(&mut self, _: Tag, _: &[u8]) {}
-        fn body(&mut self, _: Tag, _: &[u8]) {}
-        fn followed(&mut self, tag: Tag) {
-            self.0.push(format!("followed {}", tag.0));
-        }
-        fn done(&mut self, tag: Tag, Reply { code, body_bytes, .. }: Reply) {
-            self.0.push(format!("done {} {} {body_bytes}", tag.0, code_name(code)));
-        }
-        fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
-    }
-
-    /// Writes the same number into each place.
-    struct Number(&'static str);
-
-    impl Filler for Number {
-        fn fill(&mut self, _: u32, out: &mut Vec<u8>) {
-            out.extend_from_slice(self.0.as_bytes());
-        }
-    }
 
     fn frame(stream: i16, opcode: u8, body: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -148,7 +119,7 @@ mod tests {
         let texts: Vec<(String, usize)> =
             session.statements.iter().map(|(text, values)| (text.to_string(), *values)).collect();
         let settings = Settings { session: Arc::new(session), limits: Limits::default(), streams: 8 };
-        let (mut one, mut shared, mut said) = (Cql::new(&settings), Cql::shared(1), Said::default());
+        let (mut one, mut shared, mut said) = (Cql::new(&settings), Cql::shared(1), Said::new(code_name));
         let take = |one: &mut Cql| {
             let all = one.output(&[]).concat();
             one.wrote(all.len());
@@ -173,7 +144,7 @@ mod tests {
             one.feed(&mut shared, answer, &mut said).unwrap();
             written.push(text(take(&mut one)));
         }
-        (said.0, written, one.is_answering())
+        (said.lines, written, one.is_answering())
     }
 
     fn result(stream: i16, body: &[u8]) -> Vec<u8> {

@@ -1,39 +1,9 @@
 //! Requests of several transactions, and one of several by what stands in a place: tests.
 
-use super::{Postgres, Session, Settings, Transaction, User};
+use super::{Postgres, Session, Settings, Transaction, User, code_name};
 use crate::Limits;
-use crate::blank::Filler;
-use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
-
-#[derive(Default)]
-struct Said(Vec<String>);
-
-impl Sink for Said {
-    fn ready(&mut self) {}
-    fn room(&mut self, _: u32) {}
-    fn retired(&mut self) {}
-    fn first(&mut self, tag: Tag) {
-        self.0.push(format!("first {}", tag.0));
-    }
-    fn head(&mut self, _: Tag, _: &[u8]) {}
-    fn body(&mut self, _: Tag, _: &[u8]) {}
-    fn followed(&mut self, tag: Tag) {
-        self.0.push(format!("followed {}", tag.0));
-    }
-    fn done(&mut self, tag: Tag, Reply { code, body_bytes, .. }: Reply) {
-        self.0.push(format!("done {} {} {body_bytes}", tag.0, super::code_name(code)));
-    }
-    fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
-}
-
-/// Writes its number into each place.
-struct Number(&'static str);
-
-impl Filler for Number {
-    fn fill(&mut self, _: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.0.as_bytes());
-    }
-}
+use crate::protocol::{Carrier, Protocol, Tag};
+use crate::said::{Number, Said};
 
 const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 const ROW: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x01xC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
@@ -49,7 +19,8 @@ fn driven(
     let session = Session::new(user, "shop", &[], transactions, [7; 32]);
     let prepared: Vec<u8> = b"1\0\0\0\x04".repeat(session.statements);
     let settings = Settings { session: session.into(), limits: Limits::default(), depth: 8 };
-    let (mut one, mut shared, mut said) = (Postgres::new(&settings), Postgres::shared(1), Said::default());
+    let (mut one, mut shared, mut said) =
+        (Postgres::new(&settings), Postgres::shared(1), Said::new(code_name));
     let take = |one: &mut Postgres| {
         let all = one.output(transactions).concat();
         one.wrote(all.len());
@@ -70,7 +41,7 @@ fn driven(
         one.feed(&mut shared, answer, &mut said).unwrap();
         written.push(syncs(take(&mut one)));
     }
-    (said.0, written)
+    (said.lines, written)
 }
 
 #[test]
@@ -112,7 +83,7 @@ fn a_statement_that_is_known_already_is_sent_with_each_transaction_by_all_connec
     let user = User { name: "user".into(), password: None };
     let session = Session::new(user, "shop", &[], &transactions, [7; 32]);
     let settings = Settings { session: session.into(), limits: Limits::default(), depth: 8 };
-    let (mut shared, mut said) = (Postgres::shared(2), Said::default());
+    let (mut shared, mut said) = (Postgres::shared(2), Said::new(code_name));
     let mut logged_in = |prepared: &[u8]| {
         let mut one = Postgres::new(&settings);
         one.begin(Carrier::Plain).unwrap();

@@ -123,32 +123,12 @@ impl AllSeries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Command, Greeting, Redis, Settings};
+    use super::super::{Command, Greeting, Redis, Settings, code_name};
     use crate::Limits;
     use crate::blank::NothingToFill;
-    use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
+    use crate::protocol::{Carrier, Protocol, Tag};
+    use crate::said::Said;
     use std::sync::Arc;
-
-    #[derive(Default)]
-    struct Said(Vec<String>);
-
-    impl Sink for Said {
-        fn ready(&mut self) {}
-        fn room(&mut self, _: u32) {}
-        fn retired(&mut self) {}
-        fn first(&mut self, tag: Tag) {
-            self.0.push(format!("first {}", tag.0));
-        }
-        fn head(&mut self, _: Tag, _: &[u8]) {}
-        fn body(&mut self, _: Tag, _: &[u8]) {}
-        fn followed(&mut self, tag: Tag) {
-            self.0.push(format!("followed {}", tag.0));
-        }
-        fn done(&mut self, tag: Tag, Reply { code, body_bytes, .. }: Reply) {
-            self.0.push(format!("done {} {} {body_bytes}", tag.0, super::super::code_name(code)));
-        }
-        fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
-    }
 
     fn command(text: &str) -> Command {
         Command::new(&text.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>(), false)
@@ -158,7 +138,8 @@ mod tests {
     fn driven(commands: &[Command], replies: &[&str]) -> (Vec<String>, Vec<String>, bool) {
         let greeting = Arc::new(Greeting::new(false, None, 0));
         let settings = Settings { greeting, is_resp3: false, limits: Limits::default(), depth: 8 };
-        let (mut redis, mut shared, mut said) = (Redis::new(&settings), Redis::shared(1), Said::default());
+        let (mut redis, mut shared, mut said) =
+            (Redis::new(&settings), Redis::shared(1), Said::new(code_name));
         redis.begin(Carrier::Plain).unwrap();
         let mut written = Vec::new();
         let mut take = |redis: &mut Redis| {
@@ -187,7 +168,7 @@ mod tests {
             take(&mut redis);
         }
         written.drain(..1);
-        (said.0, written, redis.is_answering())
+        (said.lines, written, redis.is_answering())
     }
 
     #[test]
