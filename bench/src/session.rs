@@ -32,7 +32,7 @@ impl Session {
         let missing =
             self.field.missing.iter().filter(|(tool, _)| part.admits(*tool) && self.is_wanted(*tool));
         results.missing =
-            missing.map(|&(tool, install)| Missing { tool: tool.name(), install: install.into() }).collect();
+            missing.map(|(tool, install)| Missing { tool: tool.name(), install: install.clone() }).collect();
         if self.resume
             && let Some(earlier) = Results::read(&self.folder, part)?
             && (earlier.seconds, earlier.rounds, &earlier.tools) == (seconds, rounds, &results.tools)
@@ -69,7 +69,7 @@ impl Session {
                 Part::Tls => &["frugal"],
                 _ => &[],
             };
-            if generator.tool == Tool::Unblink(Way::Plain) && self.field.has_pacing {
+            if generator.tool == Tool::Unblink(Way::Plain) {
                 players.extend(modes.iter().map(|mode| generator.told(Way::Pacing(mode))));
             }
         }

@@ -83,12 +83,13 @@ impl Generator {
                 };
                 let fresh = flag(job.is_fresh, "-keepalive=false");
                 let insecure = flag(is_tls, "-insecure");
-                let (targets, out) = (file("targets"), file("results"));
+                let (targets, out) = (file("targets"), file("results.bin"));
                 format!("attack -targets={targets} {load} -duration={time} {fresh} {insecure} -output={out}")
             }
             (Tool::K6, rate) => {
                 std::fs::write(file("script.js"), k6_script(job, rate))?;
-                let trend = "p(50),p(95),p(99),p(99.9),max";
+                // The percentiles that the lab's definition reads.
+                let trend = "avg,p(50),p(90),p(95),p(99),p(99.9),p(99.99),max,count";
                 let (summary, script) = (file("summary.json"), file("script.js"));
                 format!(
                     "run --quiet --no-usage-report --summary-trend-stats {trend} --summary-export {summary} {script}"

@@ -2,10 +2,10 @@
 
 mod arguments;
 pub(crate) mod report;
-mod version;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
+use unblink_lab::{Definition, Places};
 
 pub(crate) use arguments::Job;
 
@@ -40,20 +40,21 @@ pub(crate) enum Way {
     Threads(u32),
 }
 
-/// Other people's tools, in the order of the tables, with the command that installs each: the lab's files know where from
-/// and in which version.
+/// Other people's tools, in the order of the tables, with the lab's definition of each: where it comes from, its version, and how its
+/// report is read. The loads here are of more kinds than one definition has, so that each command is made here.
 pub(crate) const PEERS: [(Tool, &str); 10] = [
-    (Tool::Wrk, "unblink lab install wrk"),
-    (Tool::Wrk2, "unblink lab install wrk2"),
-    (Tool::Ab, "unblink lab install ab"),
-    (Tool::H2load, "unblink lab install h2load"),
-    (Tool::Hey, "unblink lab install hey"),
-    (Tool::Bombardier, "unblink lab install bombardier"),
-    (Tool::Vegeta, "unblink lab install vegeta"),
-    (Tool::Fortio, "unblink lab install fortio"),
-    (Tool::K6, "unblink lab install k6-constant-vus"),
-    (Tool::Oha, "unblink lab install oha"),
+    (Tool::Wrk, "wrk"),
+    (Tool::Wrk2, "wrk2"),
+    (Tool::Ab, "ab"),
+    (Tool::H2load, "h2load"),
+    (Tool::Hey, "hey"),
+    (Tool::Bombardier, "bombardier"),
+    (Tool::Vegeta, "vegeta"),
+    (Tool::Fortio, "fortio"),
+    (Tool::K6, "k6-arrival-rate"),
+    (Tool::Oha, "oha-corrected"),
 ];
+const UNBLINK: &str = "unblink-open";
 
 /// unblink and the references.
 pub(crate) const OURS: [Tool; 3] = [Tool::Unblink(Way::Plain), Tool::Raw, Tool::Pace];
@@ -89,6 +90,8 @@ pub(crate) struct Generator {
     pub program: PathBuf,
     /// As it says of itself; empty when it says nothing.
     pub version: String,
+    /// The lab's; the references have none.
+    pub definition: Option<Definition>,
 }
 
 impl Generator {
@@ -102,54 +105,38 @@ impl Generator {
 pub(crate) struct Field {
     pub present: Vec<Generator>,
     /// With the command that installs it.
-    pub missing: Vec<(Tool, &'static str)>,
-    /// Whether `unblink run` knows pacing modes.
-    pub has_pacing: bool,
+    pub missing: Vec<(Tool, String)>,
 }
 
 /// Looks for everybody: `unblink` where it is said to be, ours in this binary, peers among what the lab
 /// installed or on the PATH.
 pub(crate) fn find(unblink: &Path) -> Result<Field> {
     let ours = std::env::current_exe()?;
-    let own_version = version::of(Tool::Unblink(Way::Plain), unblink)?;
-    let mut field = Field {
-        present: vec![
-            Generator {
-                tool: Tool::Unblink(Way::Plain),
-                program: unblink.to_path_buf(),
-                version: own_version,
-            },
-            Generator { tool: Tool::Raw, program: ours.clone(), version: String::new() },
-            Generator { tool: Tool::Pace, program: ours, version: String::new() },
-        ],
-        missing: Vec::new(),
-        has_pacing: version::says(unblink, &["run", "--help"])?.contains("--pacing"),
+    let definitions = Definition::built_in()?;
+    let installed = Places::usual().context("neither XDG_DATA_HOME nor HOME is set")?;
+    let places = Places { own: unblink.to_path_buf(), installed };
+    let look = |tool, name: &str| {
+        let definition = definitions.iter().find(|definition| definition.name == name);
+        let definition = definition.with_context(|| format!("the lab does not know {name}"))?;
+        anyhow::Ok(places.find(definition).map(|found| Generator {
+            tool,
+            program: found.program,
+            version: found.version.unwrap_or_default(),
+            definition: Some(definition.clone()),
+        }))
     };
-    for (tool, install) in PEERS {
-        match installed(&tool.name()) {
-            Some(program) if is_it(tool, &program)? => {
-                let version = version::of(tool, &program)?;
-                field.present.push(Generator { tool, program, version });
-            }
-            _ => field.missing.push((tool, install)),
+    let own = look(Tool::Unblink(Way::Plain), UNBLINK)?.map_err(anyhow::Error::msg)?;
+    let reference =
+        |tool| Generator { tool, program: ours.clone(), version: String::new(), definition: None };
+    let mut field =
+        Field { present: vec![own, reference(Tool::Raw), reference(Tool::Pace)], missing: Vec::new() };
+    for (tool, name) in PEERS {
+        match look(tool, name)? {
+            Ok(generator) => field.present.push(generator),
+            Err(_) => field.missing.push((tool, format!("unblink lab install {name}"))),
         }
     }
     Ok(field)
-}
-
-fn installed(name: &str) -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let data = set("XDG_DATA_HOME").map(PathBuf::from);
-    let data = data.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/share")));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders =
-        data.map(|data| data.join("unblink/tools/bin")).into_iter().chain(std::env::split_paths(&path));
-    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
-}
-
-/// Debian has a game called bombardier; whoever else has a name of these is taken for what it is called.
-fn is_it(tool: Tool, program: &Path) -> Result<bool> {
-    Ok(tool != Tool::Bombardier || version::says(program, &["--help"])?.contains("benchmarking"))
 }
 
 #[cfg(test)]
@@ -157,12 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lab_knows_how_to_install_every_peer() {
-        let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/lab/tools");
-        for (tool, install) in PEERS {
-            let definition = install.strip_prefix("unblink lab install ").expect("a command of the lab");
-            let text = std::fs::read_to_string(tools.join(format!("{definition}.toml"))).expect(definition);
-            assert!(text.contains(&format!("\nprogram = \"{}\"\n", tool.name())), "{definition}");
+    fn the_lab_knows_every_tool() {
+        let all = Definition::built_in().expect("definitions");
+        let program = |name: &str| all.iter().find(|one| one.name == name).map(|one| one.program.clone());
+        for (tool, name) in PEERS.into_iter().chain([(Tool::Unblink(Way::Plain), UNBLINK)]) {
+            assert_eq!(program(name), Some(tool.name()), "{name}");
         }
     }
 }

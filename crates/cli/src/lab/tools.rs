@@ -100,16 +100,9 @@ pub(super) fn places(args: &DefinitionArgs) -> Result<Places> {
     let own = std::env::current_exe().context("can't find this program's own file")?;
     let installed = match &args.installed {
         Some(folder) => folder.clone(),
-        None => default_folder()?,
+        None => Places::usual()
+            .context("neither XDG_DATA_HOME nor HOME is set: name a folder with --installed")?,
     };
     // A tool is started in another folder than this.
     Ok(Places { own, installed: std::path::absolute(&installed).unwrap_or(installed) })
-}
-
-fn default_folder() -> Result<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
-    Ok(data
-        .context("neither XDG_DATA_HOME nor HOME is set: name a folder with --installed")?
-        .join("unblink/tools"))
 }

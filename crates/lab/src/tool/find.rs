@@ -35,6 +35,13 @@ pub struct Found {
 }
 
 impl Places {
+    /// The folder of installed programs unless another one is named; `None`: neither XDG_DATA_HOME nor HOME is set.
+    pub fn usual() -> Option<PathBuf> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+        Some(data.join("unblink/tools"))
+    }
+
     /// The tool's program, or why it can't be used.
     pub fn find(&self, definition: &Definition) -> Result<Found, String> {
         let program = self.program(&definition.program);
