@@ -70,6 +70,12 @@ fn a_target_that_chooses_http_2_is_measured_in_it() {
     let run = place.measure(&load);
     run.assert_all("ok");
     assert_eq!(run.at("/operations/0/protocol"), "http/2");
+    // The first of its addresses takes no connections: the next one is asked.
+    let port = lab.url.trim_end_matches('/').rsplit(':').next().expect("a port");
+    let there = format!("::127.0.0.1:{port}");
+    let ways = ["--connect-to", "::127.0.0.1:1", "--connect-to", &there];
+    let run = Place::new().measure(&[&load[..7], &["-k"], &ways].concat());
+    assert_eq!(run.at("/operations/0/protocol"), "http/2");
 }
 
 /// Four places, each taken for 50 ms: the others wait for one, in the run as in its simulation.
