@@ -147,6 +147,12 @@ pub struct LabTool {
     /// Answers come as so many events, and what it reports is the time to the first one; `null` where they come whole.
     #[serde(default)]
     pub events: Option<u32>,
+    /// Its arrivals come by chance (Poisson), so that their number differs from the plan.
+    #[serde(default)]
+    pub is_poisson: bool,
+    /// Its first seconds are in none of its figures.
+    #[serde(default)]
+    pub leaves_out_s: Option<u64>,
     /// What it was called with; `{url}` stands for the server, `{folder}` for the cell's folder.
     pub command: Vec<String>,
     /// Fingerprint of its definition, scripts included; `null` for a command of the user's.

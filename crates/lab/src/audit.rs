@@ -20,6 +20,9 @@ const BEYOND_THE_PLAN: f64 = 1.5;
 /// Or so much less where they don't.
 const OFF_THE_PLAN: f64 = 0.01;
 
+/// Standard deviations of the number of arrivals that come by chance.
+const CHANCE: f64 = 4.0;
+
 /// What is made up lies near the truth; a tool that is slow itself says more than this many times it.
 const TRUTH_EXCEEDED: f64 = 1.5;
 
@@ -199,9 +202,14 @@ fn keeps(stall: Option<&LabCell>) -> AuditCheck {
         return check("keeps", question, Passed::Unknown, "it takes the scenario stall to tell".into());
     };
     let offered = &cell.offered;
-    let missing = offered.omitted as f64 / offered.planned.max(1) as f64;
-    let because = format!("{} of {} arrivals were never sent", offered.omitted, offered.planned);
-    check("keeps", question, yes(missing <= OFF_THE_PLAN / 2.0), because)
+    let planned = offered.planned.max(1) as f64;
+    let by_chance = if cell.tool.is_poisson { CHANCE * planned.sqrt() } else { 0.0 };
+    let may_miss = (planned * OFF_THE_PLAN / 2.0).max(by_chance);
+    let mut because = format!("{} of {} arrivals were never sent", offered.omitted, offered.planned);
+    if cell.tool.is_poisson {
+        because += &format!("; up to {by_chance:.0} are chance, as they come by a Poisson process");
+    }
+    check("keeps", question, yes(offered.omitted as f64 <= may_miss), because)
 }
 
 fn counts_timeouts(cell: Option<&LabCell>) -> AuditCheck {

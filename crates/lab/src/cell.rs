@@ -13,7 +13,7 @@ use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabObserved, LabPercen
 use crate::case::{Case, Truth};
 use crate::process::{Processors, Side, run_to_end, wait};
 use crate::read::{COMPARED, value_at};
-use crate::tool::{Definition, Found, Values};
+use crate::tool::{Arrivals, Definition, Found, Values};
 use crate::watched::{OpenTap, Seen, WatchError, observed};
 use crate::{offered, read_truth};
 use served::{Account, Server};
@@ -163,6 +163,8 @@ impl Job<'_> {
             model: self.definition.model,
             protocol: self.definition.speaks(),
             events: self.definition.events,
+            is_poisson: self.definition.arrivals == Arrivals::Poisson,
+            leaves_out_s: self.definition.leaves_out_s,
             command: std::iter::once(self.definition.program.clone()).chain(words).collect(),
             definition: self.definition.fingerprint.clone(),
         }

@@ -51,6 +51,8 @@ fn cell(name: &str, played: &Played) -> LabCell {
             model: LoadModel::Open,
             protocol: Protocol::Http11,
             events: None,
+            is_poisson: false,
+            leaves_out_s: None,
             command: Vec::new(),
             definition: None,
         },

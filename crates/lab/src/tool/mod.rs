@@ -71,6 +71,8 @@ pub struct Definition {
     /// How many seconds after the end of the load it may take to end, for one that counts its requests: the slower the
     /// answers, the longer it asks.
     pub overtime_s: Option<u64>,
+    /// Its first seconds are in none of its figures, because it calibrates in them. What happens then it does not report.
+    pub leaves_out_s: Option<u64>,
     /// How to ask for the version.
     pub version: Version,
     /// How to read the output.
@@ -238,6 +240,7 @@ impl Definition {
             environment: BTreeMap::new(),
             exit_codes: Vec::new(),
             overtime_s: None,
+            leaves_out_s: None,
             version: Version { command: None, pattern: None },
             output,
             install: None,

@@ -168,6 +168,8 @@ mod tests {
                 model: LoadModel::Open,
                 protocol: Protocol::Http11,
                 events: None,
+                is_poisson: false,
+                leaves_out_s: None,
                 command: Vec::new(),
                 definition: None,
             },

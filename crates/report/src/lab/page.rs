@@ -41,13 +41,14 @@ pub(super) fn render(drawn: &Drawn<'_>) -> String {
 pub(super) fn scenario(drawn: &Drawn<'_>, name: &str) -> Vec<Block> {
     let doc = drawn.doc;
     let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
-    let problems = words::problems(&rows).into_iter().map(|problem| Block::Line(Paint::Dim, problem));
+    let problems = words::problems(doc, &rows).into_iter().map(|problem| Block::Line(Paint::Dim, problem));
     let table = Block::Table(table::table(doc, &rows, Room::Page));
     of_scenario(drawn, name)
         .into_iter()
         .map(|(stem, picture)| Block::Picture(stem, Box::new(picture)))
         .chain([table])
         .chain(problems)
+        .chain(words::noise(doc, name).map(|noise| Block::Line(Paint::Dim, noise)))
         .collect()
 }
 

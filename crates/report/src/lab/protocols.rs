@@ -127,6 +127,8 @@ pub(super) mod tests {
             observed: None,
             log: LabLog::default(),
             offered: LabOffered { planned_in_events: 250, seen_in_events: 240, ..LabOffered::default() },
+            is_poisson: false,
+            leaves_out_s: None,
             percentiles,
         };
         (row, cell)

@@ -23,7 +23,7 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
         }
         screen.blank();
         screen.table_of_names(&table(doc, &rows, screen.room().max(Room::Terminal)));
-        for problem in problems(&rows) {
+        for problem in problems(doc, &rows) {
             screen.marked(2, Paint::Failure, "!", &problem);
         }
     }

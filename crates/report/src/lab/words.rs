@@ -85,10 +85,39 @@ pub(super) fn in_the_event(row: &LabRow, cell: Option<&LabCell>) -> String {
     })
 }
 
-/// Tools without figures, a sentence each.
-pub(super) fn problems(rows: &[&LabRow]) -> Vec<String> {
+/// Tools without figures, or whose figures leave out an event, a sentence each.
+pub(super) fn problems(doc: &LabDocument, rows: &[&LabRow]) -> Vec<String> {
     let problem = |row: &&LabRow| Some(format!("{}: no figures, {}", row.tool, row.problem.as_ref()?));
-    rows.iter().filter_map(problem).collect()
+    rows.iter().filter_map(problem).chain(rows.iter().filter_map(|row| blind_to(doc, row))).collect()
+}
+
+/// How late the lab's own server was in the cells of a scenario: the noise of the machine, and in an event also what it takes to
+/// send all that was held back.
+pub(super) fn noise(doc: &LabDocument, scenario: &str) -> Option<String> {
+    let cells = doc.cells.iter().filter(|cell| cell.scenario.name == scenario && cell.observed.is_none());
+    let late: Vec<u64> = cells.map(|cell| cell.log.late_p99_ns).collect();
+    let (least, most) = (late.iter().min()?, late.iter().max()?);
+    Some(format!(
+        "The server itself was late by {} to {} at p99, cell by cell.",
+        format::duration(*least),
+        format::duration(*most)
+    ))
+}
+
+/// A tool whose figures leave out its first seconds, and an event in them.
+fn blind_to(doc: &LabDocument, row: &LabRow) -> Option<String> {
+    let is_of = |cell: &&LabCell| cell.scenario.name == row.scenario && cell.tool.name == row.tool;
+    let cell = doc.cells.iter().find(is_of).filter(|cell| cell.problem.is_none())?;
+    let left_out_s = cell.tool.leaves_out_s?;
+    let events = &cell.scenario.events;
+    let missed = events.iter().filter(|event| event.from_ns < left_out_s * 1_000_000_000).count();
+    (missed > 0).then(|| {
+        format!(
+            "{}: its first {left_out_s} s are in none of its figures, and {missed} of {} began in them",
+            row.tool,
+            format::plural(events.len() as u64, "event", "events")
+        )
+    })
 }
 
 pub(super) fn model(model: LoadModel) -> &'static str {
