@@ -6,6 +6,18 @@ use crate::support::Place;
 use rustix::process::{Pid, Signal};
 use std::time::Duration;
 
+/// As PostgreSQL's own programs have it.
+#[test]
+fn without_a_user_it_is_the_one_who_runs_this() {
+    let postgres = Postgres::start("trust", &[]);
+    let name = std::process::Command::new("id").arg("-un").output().expect("id(1)");
+    let name = String::from_utf8(name.stdout).expect("a name");
+    let role = format!("role \"{}\" does not exist", name.trim());
+    let url = format!("postgres://127.0.0.1:{}/postgres", postgres.port);
+    let said = Place::new().call(&["run", &url, "--sql", "SELECT 1", "-R", "1", "-n", "1"]);
+    assert!(said.code() == Some(1) && said.stderr.contains(&role), "{role}: {said:?}");
+}
+
 #[test]
 fn values_are_bound_and_answers_counted_by_what_they_are() {
     let postgres = Postgres::start("scram-sha-256", &[]);

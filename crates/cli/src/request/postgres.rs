@@ -113,6 +113,11 @@ pub(crate) fn left_out(url: &Url) -> Result<[Option<String>; 2]> {
     Ok([user, path.trim_start_matches('/').is_empty().then_some(account.database)])
 }
 
+/// Who runs this program.
+fn user() -> Option<String> {
+    nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten().map(|user| user.name)
+}
+
 /// What the URL says: `postgres://USER:PASSWORD@HOST/DATABASE?NAME=VALUE`. What it leaves out stands in the environment, as
 /// PostgreSQL's own programs have it.
 fn account(url: &Url) -> Result<Account> {
@@ -127,8 +132,9 @@ fn account(url: &Url) -> Result<Account> {
             None => (Some(decoded(userinfo)?), None),
         },
     };
-    let Some(name) = name.filter(|name| !name.is_empty()).or_else(|| of_environment("PGUSER")) else {
-        refuse!(["url"], "the URL says no user: write postgres://USER@HOST/DATABASE, or set PGUSER")
+    let name = name.filter(|name| !name.is_empty()).or_else(|| of_environment("PGUSER")).or_else(user);
+    let Some(name) = name else {
+        refuse!(["url"], "the URL has no user: write postgres://USER@HOST/DATABASE, or set PGUSER")
     };
     let database = match path.trim_start_matches('/') {
         "" => of_environment("PGDATABASE").unwrap_or_else(|| name.clone()),
