@@ -49,9 +49,9 @@ VALUES
 
 EXIT STATUS
   0 every objective is met, or there are none and the run is valid or degraded
-  1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
-  3 an objective is inconclusive, a guard stopped the run, or there is no objective and it is invalid
-  4 as 0, but the report or an export could not be written: stderr says where the record is   130 interrupted";
+  1 an objective is missed, --abort-on stopped the run, or the check before it failed
+  2 wrong usage, or as 0 but the report or an export could not be written: stderr says where the record is
+  3 an objective is inconclusive, a guard stopped the run, or there is no objective and it is invalid   130 interrupted";
 
 /// The schedule fixes beforehand when each request is due. When the target stalls, requests still fall due, and each
 /// response is measured from the moment its request should have started.
