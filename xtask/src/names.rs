@@ -72,7 +72,7 @@ mod tests {
         ];
         let found = check(&Repo::of(&all));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!((found[0].path.as_str(), found[0].line), ("crates/b/src/y.rs", 2));
+        assert_eq!((found[0].file.as_str(), found[0].line), ("crates/b/src/y.rs", 2));
     }
 
     #[test]
