@@ -4,6 +4,8 @@ use crate::complaint::Complaint;
 use crate::repo::Repo;
 use crate::source::reads;
 
+/// Words that could mean many things, and have one meaning each: a public type of the name is the only one.
+const SINGLE: &[&str] = &["Interval", "Outcome", "Part", "Target", "Verdict"];
 const BANNED: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc"];
 
 /// Complains about modules, files, folders and crates whose names say nothing.
@@ -23,7 +25,25 @@ pub fn check(repo: &Repo) -> Vec<Complaint> {
             }
         }
     }
+    complaints.extend(SINGLE.iter().flat_map(|name| doubled(repo, name)));
     complaints
+}
+
+/// Every public type of this name after the first.
+fn doubled(repo: &Repo, name: &str) -> Vec<Complaint> {
+    let mut all = Vec::new();
+    for source in &repo.rust {
+        let tokens: Vec<_> = source.tokens.iter().collect();
+        let is_one = |at: &usize| {
+            ["struct", "enum", "type"].iter().any(|kind| reads(&tokens, *at, &["pub", kind, name]))
+        };
+        all.extend((0..tokens.len()).filter(is_one).map(|at| (source.path.clone(), tokens[at].line)));
+    }
+    let first = all.first().map(|(path, _)| path.clone()).unwrap_or_default();
+    let message = format!(
+        "`{name}` is the name of a type in {first} already, and has one meaning: say which one this is"
+    );
+    all.iter().skip(1).map(|(path, line)| Complaint::new(path, *line, message.clone())).collect()
 }
 
 #[cfg(test)]
@@ -41,6 +61,18 @@ mod tests {
         let found = check(&Repo::of(&bad));
         assert_eq!(found.len(), bad.len(), "{found:?}");
         assert_eq!(found[3].line, 2);
+    }
+
+    #[test]
+    fn some_words_have_one_meaning() {
+        let all = [
+            ("crates/a/src/x.rs", "pub enum Outcome { }"),
+            ("crates/b/src/y.rs", "\npub struct Outcome;"),
+            ("crates/b/src/z.rs", "struct Outcome; pub struct OutcomeOfAll;"),
+        ];
+        let found = check(&Repo::of(&all));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].file.as_str(), found[0].line), ("crates/b/src/y.rs", 2));
     }
 
     #[test]

@@ -14,7 +14,9 @@ mod servers;
 use servers::Server;
 use std::sync::{Mutex, PoisonError};
 use unblink_analysis::compare::power::Power;
-use unblink_analysis::compare::{Quantity, Rule, Run, Verdict, compare, decided, noise, permutation};
+use unblink_analysis::compare::{
+    ComparisonVerdict, Quantity, Rule, Run, compare, decided, noise, permutation,
+};
 
 /// Runs on a side.
 const RUNS: usize = 5;
@@ -94,8 +96,8 @@ fn test_row(server: &Server, pairs: &[Pair]) -> String {
     let all: Vec<f64> = pairs.iter().flat_map(|p| p.baseline.iter().chain(&p.candidate)).copied().collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let sd = (all.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64).sqrt();
-    let alarms = share(pairs, |i| verdict(&pairs[i], 0.0, 0.0) != Verdict::NoRegression);
-    let shifted = share(pairs, |i| verdict(&pairs[i], SHIFT * sd, 0.0) == Verdict::Regression);
+    let alarms = share(pairs, |i| verdict(&pairs[i], 0.0, 0.0) != ComparisonVerdict::NoRegression);
+    let shifted = share(pairs, |i| verdict(&pairs[i], SHIFT * sd, 0.0) == ComparisonVerdict::Regression);
     let power = Power::new(RUNS, RUNS).expect("5 + 5 reach the alarm level");
     // What one comparison prints is tried on the next one, whose noise it has not seen.
     let smallest = |effect_min: f64| {
@@ -104,7 +106,7 @@ fn test_row(server: &Server, pairs: &[Pair]) -> String {
             .map(|pair| power.smallest(noise(&pair.baseline, &pair.candidate), effect_min))
             .collect();
         let found = share(pairs, |i| {
-            verdict(&pairs[(i + 1) % pairs.len()], printed[i], effect_min) == Verdict::Regression
+            verdict(&pairs[(i + 1) % pairs.len()], printed[i], effect_min) == ComparisonVerdict::Regression
         });
         printed.sort_by(f64::total_cmp);
         format!("{} | {}", percent(printed[printed.len() / 2].exp_m1()), percent(found))
@@ -124,7 +126,7 @@ fn test_row(server: &Server, pairs: &[Pair]) -> String {
     )
 }
 
-fn verdict(pair: &Pair, slower: f64, effect_min: f64) -> Verdict {
+fn verdict(pair: &Pair, slower: f64, effect_min: f64) -> ComparisonVerdict {
     let candidate: Vec<f64> = pair.candidate.iter().map(|value| value + slower).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     decided(

@@ -1,7 +1,7 @@
 //! Rules and windows on first events and gaps, in virtual time.
 
 use unblink_analysis::slo::{
-    AbortRule, AbortWatch, Failures, Outstanding, Part, Slo, WindowCounts, WindowWatch,
+    AbortRule, AbortWatch, Failures, Outstanding, Slo, Stretch, WindowCounts, WindowWatch,
 };
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -54,7 +54,7 @@ fn fires(rule: &str) -> Option<u64> {
         if interval.start < WARMUP || end > LENGTH || fired.is_some() {
             return;
         }
-        let part = Part::of_interval(watch.good(), rule.measure, interval, None).with_stuck(stuck);
+        let part = Stretch::of_interval(watch.good(), rule.measure, interval, None).with_stuck(stuck);
         fired = watch.look(interval.length, &part).then_some(end.as_secs_f64().round() as u64);
     });
     fired
@@ -94,7 +94,7 @@ fn windows(slo: &str) -> WindowCounts {
     let mut outstanding = Outstanding::beyond(slo.measure, &slo.objective, true);
     each_interval(|interval| {
         let stuck = outstanding.as_mut().map_or((0, 0), |outstanding| outstanding.add(interval));
-        let part = Part::of_interval(&slo.objective, slo.measure, interval, None).with_stuck(stuck);
+        let part = Stretch::of_interval(&slo.objective, slo.measure, interval, None).with_stuck(stuck);
         watch.add(interval.start, interval.length, LENGTH, &part);
     });
     watch.counts()

@@ -13,9 +13,9 @@ use unblink_core::time::{Nanos, SECOND_NS};
 #[test]
 fn a_percentile_is_judged_by_its_interval() {
     let world = World::new(60, uniform);
-    assert_eq!(world.verdict("p99 < 200ms"), (Verdict::Pass, Reason::Interval));
-    assert_eq!(world.verdict("p50 < 40ms"), (Verdict::Fail, Reason::Interval));
-    assert_eq!(world.verdict("p50 < 50ms"), (Verdict::Inconclusive, Reason::Straddles));
+    assert_eq!(world.verdict("p99 < 200ms"), (VerdictStatus::Pass, Reason::Interval));
+    assert_eq!(world.verdict("p50 < 40ms"), (VerdictStatus::Fail, Reason::Interval));
+    assert_eq!(world.verdict("p50 < 50ms"), (VerdictStatus::Inconclusive, Reason::Straddles));
     let judgement = world.judge_in("p97 < 200ms", |_| ());
     let (low, high) = (judgement.low.expect("low"), judgement.high.expect("high"));
     assert!(
@@ -33,11 +33,11 @@ fn censored_values_miss_a_low_limit_for_sure_and_never_meet_a_high_one() {
     (0..1_200).for_each(|_| cut.record(Nanos::from_secs(5)));
     world.censored = cut;
     world.counts.arrivals += 1_200;
-    assert_eq!(world.verdict("p99 < 200ms").0, Verdict::Fail);
-    assert_eq!(world.verdict("p99 < 10s").0, Verdict::Inconclusive);
-    assert_eq!(world.verdict("max < 200ms").0, Verdict::Fail);
-    assert_eq!(world.verdict("max < 10s"), (Verdict::Inconclusive, Reason::Censored));
-    assert_eq!(world.verdict("p50 < 200ms").0, Verdict::Pass, "what is below is known");
+    assert_eq!(world.verdict("p99 < 200ms").0, VerdictStatus::Fail);
+    assert_eq!(world.verdict("p99 < 10s").0, VerdictStatus::Inconclusive);
+    assert_eq!(world.verdict("max < 200ms").0, VerdictStatus::Fail);
+    assert_eq!(world.verdict("max < 10s"), (VerdictStatus::Inconclusive, Reason::Censored));
+    assert_eq!(world.verdict("p50 < 200ms").0, VerdictStatus::Pass, "what is below is known");
     assert!(world.judge_in("p99 < 10s", |_| ()).is_lower_bound);
 }
 
@@ -59,7 +59,7 @@ fn the_bound_that_is_shown_is_the_one_that_decides() {
         world
     };
     let clear = with_cut(30).judge_in("p99 < 4s", |_| ());
-    assert_eq!((clear.verdict, clear.reason), (Verdict::Fail, Reason::Interval), "{clear:?}");
+    assert_eq!((clear.verdict, clear.reason), (VerdictStatus::Fail, Reason::Interval), "{clear:?}");
     assert_eq!((clear.low, clear.value), (Some(5e9), Some(5e9)));
     for cut in [8, 9, 10, 11, 12, 14, 30] {
         for limit in ["50ms", "98ms", "99ms", "4s", "10s"] {
@@ -67,23 +67,25 @@ fn the_bound_that_is_shown_is_the_one_that_decides() {
             let judgement = with_cut(cut).judge_in(&slo.to_string(), |_| ());
             let holds = |end: Option<f64>| end.is_none_or(|end| slo.objective.holds(end));
             match judgement.verdict {
-                Verdict::Fail => assert!(!holds(judgement.low), "{cut} {limit}: {judgement:?}"),
-                Verdict::Pass => assert!(judgement.high.is_some() && holds(judgement.high), "{judgement:?}"),
-                Verdict::Inconclusive => assert!(holds(judgement.low), "{cut} {limit}: {judgement:?}"),
+                VerdictStatus::Fail => assert!(!holds(judgement.low), "{cut} {limit}: {judgement:?}"),
+                VerdictStatus::Pass => {
+                    assert!(judgement.high.is_some() && holds(judgement.high), "{judgement:?}")
+                }
+                VerdictStatus::Inconclusive => assert!(holds(judgement.low), "{cut} {limit}: {judgement:?}"),
             }
         }
     }
 }
 
 /// `seconds` of a load of 56 s, each with 100 response times of 10 ms, in windows of 10 s.
-fn windows_of(seconds: std::ops::Range<u64>, part_of: impl Fn(u64) -> Part) -> WindowCounts {
+fn windows_of(seconds: std::ops::Range<u64>, part_of: impl Fn(u64) -> Stretch) -> WindowCounts {
     windows_with(Failures::Elsewhere, seconds, part_of)
 }
 
 fn windows_with(
     failures: Failures,
     seconds: std::ops::Range<u64>,
-    part_of: impl Fn(u64) -> Part,
+    part_of: impl Fn(u64) -> Stretch,
 ) -> WindowCounts {
     let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
     let windows = slo.windows.expect("windows");
@@ -97,10 +99,10 @@ fn windows_with(
 
 #[test]
 fn part_of_a_window_is_none() {
-    let good = |_| Part { samples: 100, ended: 100, due: 100, ..Part::default() };
+    let good = |_| Stretch { samples: 100, ended: 100, due: 100, ..Stretch::default() };
     let five = WindowCounts { good: 5, ..WindowCounts::default() };
     assert_eq!(windows_of(0..56, good), five, "the last 6 s belong to the window before");
-    let late = |s| Part { beyond: if s == 55 { 100 } else { 0 }, ..good(s) };
+    let late = |s| Stretch { beyond: if s == 55 { 100 } else { 0 }, ..good(s) };
     assert_eq!(windows_of(0..56, late), WindowCounts { good: 4, bad: 1, ..five }, "and count there");
     assert_eq!(windows_of(0..20, good), WindowCounts { good: 2, ..five });
     let cut = WindowCounts { good: 2, unknown: 1, cut_short: 1, ..five };
@@ -110,14 +112,14 @@ fn part_of_a_window_is_none() {
 #[test]
 fn windows_that_hold_only_failures_are_bad() {
     let failed = |own| {
-        move |_| Part {
+        move |_| Stretch {
             ended: 100,
             errors: 100,
             errors_own: own,
             failed_own: own,
             failed: 100,
             due: 100,
-            ..Part::default()
+            ..Stretch::default()
         }
     };
     let bad = WindowCounts { bad: 5, ..WindowCounts::default() };
@@ -135,14 +137,21 @@ fn windows_that_hold_only_failures_are_bad() {
 #[test]
 fn a_window_that_the_generator_may_have_spoilt_is_not_told() {
     let slow = |own| {
-        move |_| Part { samples: 100, ended: 100, due: 100, beyond: 5, beyond_own: own, ..Part::default() }
+        move |_| Stretch {
+            samples: 100,
+            ended: 100,
+            due: 100,
+            beyond: 5,
+            beyond_own: own,
+            ..Stretch::default()
+        }
     };
     let five = |bad, unknown| WindowCounts { bad, unknown, ..WindowCounts::default() };
     assert_eq!(windows_of(0..56, slow(0)), five(5, 0));
     // One of a thousand may lie beyond: of 50 slow ones 10 at most are the generator's.
     assert_eq!(windows_of(0..56, slow(1)), five(5, 0));
     assert_eq!(windows_of(0..56, slow(5)), five(0, 5));
-    let unseen = |_| Part { is_unseen: true, ..slow(0)(0) };
+    let unseen = |_| Stretch { is_unseen: true, ..slow(0)(0) };
     assert_eq!(windows_of(0..56, unseen), five(0, 5));
 }
 
@@ -151,7 +160,7 @@ fn a_rule_does_not_stop_a_run_for_the_generators_own_pause() {
     let rule = AbortRule::parse("errors > 50% for 2s").expect("valid");
     let fires = |errors_own: u64| {
         let mut watch = AbortWatch::new(&rule);
-        let part = Part { ended: 100, errors: 80, errors_own, due: 100, ..Part::default() };
+        let part = Stretch { ended: 100, errors: 80, errors_own, due: 100, ..Stretch::default() };
         (0..3).any(|_| watch.look(Nanos(SECOND_NS), &part))
     };
     assert!(fires(0) && fires(20) && !fires(60));
@@ -161,34 +170,34 @@ fn a_rule_does_not_stop_a_run_for_the_generators_own_pause() {
 fn too_few_samples_meet_nothing_but_can_miss() {
     // 100 samples a run: an upper bound of p99 takes 368.
     let few = World::new(50, |_| vec![5, 5]);
-    assert_eq!(few.verdict("p99 < 200ms"), (Verdict::Inconclusive, Reason::FewSamples));
+    assert_eq!(few.verdict("p99 < 200ms"), (VerdictStatus::Inconclusive, Reason::FewSamples));
     let slow = World::new(50, |_| vec![500, 500]);
-    assert_eq!(slow.verdict("p99 < 200ms"), (Verdict::Fail, Reason::ThisRun));
+    assert_eq!(slow.verdict("p99 < 200ms"), (VerdictStatus::Fail, Reason::ThisRun));
     let none = World::new(50, |_| vec![]);
-    assert_eq!(none.verdict("p99 < 200ms"), (Verdict::Inconclusive, Reason::FewSamples));
-    assert_eq!(none.verdict("errors < 1%"), (Verdict::Inconclusive, Reason::FewSamples));
-    assert_eq!(none.verdict("max < 1s"), (Verdict::Inconclusive, Reason::FewSamples));
+    assert_eq!(none.verdict("p99 < 200ms"), (VerdictStatus::Inconclusive, Reason::FewSamples));
+    assert_eq!(none.verdict("errors < 1%"), (VerdictStatus::Inconclusive, Reason::FewSamples));
+    assert_eq!(none.verdict("max < 1s"), (VerdictStatus::Inconclusive, Reason::FewSamples));
 }
 
 #[test]
 fn one_event_misses_a_limit_in_this_run_and_promises_nothing_beyond() {
     // One second in 60 of which every answer takes 1 s.
     let world = World::new(60, |s| if s == 30 { vec![1_000; 1_000] } else { uniform(s) });
-    assert_eq!(world.verdict("p99 < 200ms"), (Verdict::Fail, Reason::ThisRun));
-    assert_eq!(world.verdict("p99 < 2s").0, Verdict::Pass, "not one was longer");
+    assert_eq!(world.verdict("p99 < 200ms"), (VerdictStatus::Fail, Reason::ThisRun));
+    assert_eq!(world.verdict("p99 < 2s").0, VerdictStatus::Pass, "not one was longer");
     let mixed = World::new(60, |s| if s == 30 { (0..1_000).map(|i| i + 1).collect() } else { uniform(s) });
-    assert_eq!(mixed.verdict("p99 < 900ms"), (Verdict::Inconclusive, Reason::NoInterval));
+    assert_eq!(mixed.verdict("p99 < 900ms"), (VerdictStatus::Inconclusive, Reason::NoInterval));
 }
 
 #[test]
 fn a_short_run_passes_only_where_nothing_is_beyond() {
     let short = World::new(5, uniform);
-    assert_eq!(short.verdict("p99 < 200ms"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(short.verdict("p90 < 95ms"), (Verdict::Inconclusive, Reason::NoInterval));
-    assert_eq!(short.verdict("mean < 200ms"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(short.verdict("mean < 60ms"), (Verdict::Inconclusive, Reason::NoInterval));
-    assert_eq!(short.verdict("errors < 1%"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(short.verdict("errors < 0.01%"), (Verdict::Inconclusive, Reason::FewSamples));
+    assert_eq!(short.verdict("p99 < 200ms"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("p90 < 95ms"), (VerdictStatus::Inconclusive, Reason::NoInterval));
+    assert_eq!(short.verdict("mean < 200ms"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("mean < 60ms"), (VerdictStatus::Inconclusive, Reason::NoInterval));
+    assert_eq!(short.verdict("errors < 1%"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("errors < 0.01%"), (VerdictStatus::Inconclusive, Reason::FewSamples));
 }
 
 #[test]
@@ -199,22 +208,22 @@ fn where_the_rate_changes_this_run_is_judged() {
         assert_eq!((judgement.low, judgement.high), (None, None), "{text}");
         (judgement.verdict, judgement.reason)
     };
-    assert_eq!(ramp("p99 < 200ms"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(ramp("p90 < 95ms"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(ramp("p50 < 40ms"), (Verdict::Fail, Reason::ThisRun));
-    assert_eq!(ramp("mean < 60ms"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(ramp("mean < 40ms"), (Verdict::Fail, Reason::ThisRun));
+    assert_eq!(ramp("p99 < 200ms"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(ramp("p90 < 95ms"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(ramp("p50 < 40ms"), (VerdictStatus::Fail, Reason::ThisRun));
+    assert_eq!(ramp("mean < 60ms"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(ramp("mean < 40ms"), (VerdictStatus::Fail, Reason::ThisRun));
 }
 
 #[test]
 fn errors_are_judged_by_how_they_come() {
     let spread = World::with_errors(60, uniform, |s| u64::from(s % 2 == 0));
-    assert_eq!(spread.verdict("errors < 0.5%"), (Verdict::Pass, Reason::Interval));
-    assert_eq!(spread.verdict("errors < 0.01%"), (Verdict::Fail, Reason::Interval));
-    assert_eq!(spread.verdict("errors < 0.05%"), (Verdict::Inconclusive, Reason::Straddles));
+    assert_eq!(spread.verdict("errors < 0.5%"), (VerdictStatus::Pass, Reason::Interval));
+    assert_eq!(spread.verdict("errors < 0.01%"), (VerdictStatus::Fail, Reason::Interval));
+    assert_eq!(spread.verdict("errors < 0.05%"), (VerdictStatus::Inconclusive, Reason::Straddles));
     // As many in one burst are less sure of what they are typical for.
     let burst = World::with_errors(60, uniform, |s| if s == 7 { 30 } else { 0 });
-    assert_eq!(burst.verdict("errors < 0.1%"), (Verdict::Inconclusive, Reason::Straddles));
+    assert_eq!(burst.verdict("errors < 0.1%"), (VerdictStatus::Inconclusive, Reason::Straddles));
 }
 
 /// Whole numbers from a seed (G. Steele, D. Lea, C. Flood: SplitMix64, 2014).
@@ -251,10 +260,10 @@ fn a_limit_at_the_true_share_is_decided_in_few_runs() {
 #[test]
 fn achieved_counts_the_last_answers_for_neither_side() {
     let world = World::new(60, uniform);
-    assert_eq!(world.verdict("achieved >= 99%"), (Verdict::Pass, Reason::ThisRun));
-    assert_eq!(world.verdict("achieved >= 99.95%"), (Verdict::Inconclusive, Reason::Straddles));
-    assert_eq!(world.verdict("achieved >= 2000/s"), (Verdict::Fail, Reason::ThisRun));
-    assert_eq!(world.verdict("achieved > 900/s"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(world.verdict("achieved >= 99%"), (VerdictStatus::Pass, Reason::ThisRun));
+    assert_eq!(world.verdict("achieved >= 99.95%"), (VerdictStatus::Inconclusive, Reason::Straddles));
+    assert_eq!(world.verdict("achieved >= 2000/s"), (VerdictStatus::Fail, Reason::ThisRun));
+    assert_eq!(world.verdict("achieved > 900/s"), (VerdictStatus::Pass, Reason::ThisRun));
     let closed = world.judge_in("achieved >= 99%", |run| run.offered_per_s = None);
     assert_eq!(closed.reason, Reason::NotThere);
 }
@@ -269,7 +278,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         let mut track: Track<u64> = Track::default();
         let ms = if (40..43).contains(&second) { 300 } else { 10 };
         (0..100).for_each(|_| track.record(Nanos::from_millis(ms)));
-        let part = Part::of_times(&slo.objective, &track, &Track::default());
+        let part = Stretch::of_times(&slo.objective, &track, &Track::default());
         watch.add(Nanos::from_secs(second), Nanos::from_secs(1), load_to, &part);
     }
     let counts = watch.counts();
@@ -279,7 +288,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         "warm-up left out, the drain in the last"
     );
     let run = World::new(1, uniform).judge_in("max < 1s", |_| ());
-    assert_eq!(run.verdict, Verdict::Pass);
+    assert_eq!(run.verdict, VerdictStatus::Pass);
     let facts = Run {
         is_accounted: true,
         moves: Moves::default(),
@@ -296,19 +305,19 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         achieved_in_load_per_s: 0.0,
     };
     let verdict = |counts| judge::judge_windows(&slo.objective, &windows, counts, 1, &facts).verdict;
-    assert_eq!(verdict(counts), Verdict::Pass);
+    assert_eq!(verdict(counts), VerdictStatus::Pass);
     let of = |good, bad, unknown| WindowCounts { good, bad, unknown, ..WindowCounts::default() };
-    assert_eq!(verdict(of(8, 2, 0)), Verdict::Fail);
-    assert_eq!(verdict(of(8, 1, 1)), Verdict::Inconclusive);
-    assert_eq!(verdict(of(18, 1, 1)), Verdict::Pass);
-    assert_eq!(verdict(WindowCounts::default()), Verdict::Inconclusive);
+    assert_eq!(verdict(of(8, 2, 0)), VerdictStatus::Fail);
+    assert_eq!(verdict(of(8, 1, 1)), VerdictStatus::Inconclusive);
+    assert_eq!(verdict(of(18, 1, 1)), VerdictStatus::Pass);
+    assert_eq!(verdict(WindowCounts::default()), VerdictStatus::Inconclusive);
 }
 
 #[test]
 fn a_rule_waits_for_its_hold_time_without_a_break() {
     let rule = AbortRule::parse("p99 > 2s for 3s").expect("valid");
     let mut watch = AbortWatch::new(&rule);
-    let part = |beyond| Part { beyond, samples: 100, ..Part::default() };
+    let part = |beyond| Stretch { beyond, samples: 100, ..Stretch::default() };
     let second = Nanos(SECOND_NS - 40_000);
     let looks = [5, 5, 0, 5, 5, 5].map(|beyond| watch.look(second, &part(beyond)));
     assert_eq!(looks, [false, false, false, false, false, true]);
@@ -320,8 +329,12 @@ fn a_rule_sees_what_hurts_at_a_low_rate() {
     let rule = AbortRule::parse("p99 > 1s for 3s").expect("valid");
     let looks = |parts: &[(u64, u64)]| -> Vec<bool> {
         let mut watch = AbortWatch::new(&rule);
-        let part =
-            |&(beyond, samples): &(u64, u64)| Part { beyond, samples, ended: samples, ..Part::default() };
+        let part = |&(beyond, samples): &(u64, u64)| Stretch {
+            beyond,
+            samples,
+            ended: samples,
+            ..Stretch::default()
+        };
         parts.iter().map(|of| watch.look(Nanos(SECOND_NS), &part(of))).collect()
     };
     assert_eq!(looks(&[(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]), [false, false, false, false, true]);
@@ -347,7 +360,7 @@ fn what_hangs_is_seen_before_it_is_recorded() {
     assert_eq!(seen[..12], [0; 12]);
     assert_eq!(seen[12..], [100, 200]);
     let rule = AbortRule::parse("p99 > 2s for 1s").expect("valid");
-    let stuck = Part { stuck: 200, due: 100, ..Part::default() };
+    let stuck = Stretch { stuck: 200, due: 100, ..Stretch::default() };
     assert!(AbortWatch::new(&rule).look(second, &stuck));
 }
 

@@ -4,13 +4,13 @@ mod slo_support;
 
 use slo_support::{World, uniform};
 use unblink_analysis::slo::judge;
-use unblink_analysis::slo::{Reason, Slo, Verdict, WindowCounts};
+use unblink_analysis::slo::{Reason, Slo, VerdictStatus, WindowCounts};
 use unblink_core::time::Nanos;
 
 const SECONDS: u64 = 20;
 
 /// The verdict of 20 s in which 1,000/s took 1 to 100 ms, with so many more that were lost.
-fn with_lost(text: &str, lost: u64) -> (Verdict, Reason) {
+fn with_lost(text: &str, lost: u64) -> (VerdictStatus, Reason) {
     let judged = World::new(SECONDS, uniform).judge_in(text, |run| run.lost = lost);
     (judged.verdict, judged.reason)
 }
@@ -19,23 +19,23 @@ fn with_lost(text: &str, lost: u64) -> (Verdict, Reason) {
 fn what_can_be_turned_by_what_was_lost_is_not_told() {
     for (text, verdict, few, many) in [
         // 20,000 are known. 1 % of all may be longer than anything.
-        ("p99 < 150ms", Verdict::Pass, 100, 300),
+        ("p99 < 150ms", VerdictStatus::Pass, 100, 300),
         // p12.5 of those that are known is the median of all if 15,000 more were answered at once.
-        ("p50 < 20ms", Verdict::Fail, 100, 15_000),
-        ("mean < 40ms", Verdict::Fail, 100, 15_000),
-        ("errors < 1%", Verdict::Pass, 20, 300),
-        ("achieved >= 90%", Verdict::Pass, 1_000, 5_000),
-        ("achieved >= 2000/s", Verdict::Fail, 10_000, 25_000),
+        ("p50 < 20ms", VerdictStatus::Fail, 100, 15_000),
+        ("mean < 40ms", VerdictStatus::Fail, 100, 15_000),
+        ("errors < 1%", VerdictStatus::Pass, 20, 300),
+        ("achieved >= 90%", VerdictStatus::Pass, 1_000, 5_000),
+        ("achieved >= 2000/s", VerdictStatus::Fail, 10_000, 25_000),
     ] {
         assert_eq!(with_lost(text, 0).0, verdict, "{text}");
         assert_eq!(with_lost(text, few).0, verdict, "{text} with {few}");
-        assert_eq!(with_lost(text, many), (Verdict::Inconclusive, Reason::Lost), "{text} with {many}");
+        assert_eq!(with_lost(text, many), (VerdictStatus::Inconclusive, Reason::Lost), "{text} with {many}");
     }
     // One that never came is the longest, whatever the others say; one that came at once changes no maximum.
-    assert_eq!(with_lost("max < 1s", 1), (Verdict::Inconclusive, Reason::Lost));
-    assert_eq!(with_lost("mean < 60ms", 1), (Verdict::Inconclusive, Reason::Lost));
-    assert_eq!(with_lost("max < 50ms", 1_000_000).0, Verdict::Fail);
-    assert_eq!(with_lost("achieved >= 900/s", 1_000_000).0, Verdict::Pass);
+    assert_eq!(with_lost("max < 1s", 1), (VerdictStatus::Inconclusive, Reason::Lost));
+    assert_eq!(with_lost("mean < 60ms", 1), (VerdictStatus::Inconclusive, Reason::Lost));
+    assert_eq!(with_lost("max < 50ms", 1_000_000).0, VerdictStatus::Fail);
+    assert_eq!(with_lost("achieved >= 900/s", 1_000_000).0, VerdictStatus::Pass);
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn windows_may_each_have_what_was_lost() {
         let counts = WindowCounts { good, bad, ..WindowCounts::default() };
         judge::judge_windows(&slo.objective, &windows, counts, 1, &run).verdict
     };
-    assert_eq!([verdict(10, 0, 0), verdict(5, 5, 0)], [Verdict::Pass, Verdict::Fail]);
-    assert_eq!([verdict(10, 0, 1), verdict(5, 5, 1)], [Verdict::Inconclusive; 2]);
+    assert_eq!([verdict(10, 0, 0), verdict(5, 5, 0)], [VerdictStatus::Pass, VerdictStatus::Fail]);
+    assert_eq!([verdict(10, 0, 1), verdict(5, 5, 1)], [VerdictStatus::Inconclusive; 2]);
 }
 
 /// The same arrivals with the lost ones among them, at their two extremes: no verdict is the opposite of the one without them.
@@ -71,8 +71,10 @@ fn no_fate_of_the_lost_reverses_a_verdict() {
                     all
                 };
                 let truth = World::new(SECONDS, fate).judge_in(&text, |_| ()).verdict;
-                let is_opposite =
-                    matches!((told, truth), (Verdict::Pass, Verdict::Fail) | (Verdict::Fail, Verdict::Pass));
+                let is_opposite = matches!(
+                    (told, truth),
+                    (VerdictStatus::Pass, VerdictStatus::Fail) | (VerdictStatus::Fail, VerdictStatus::Pass)
+                );
                 assert!(!is_opposite, "{text}: {told:?} of {lost_per_s}/s lost, {truth:?} at {fate_ms} ms");
             }
         }

@@ -50,7 +50,7 @@ pub use shape::*;
 pub use slow::{SlowArrival, TracePlan};
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
-pub use targets::{SCRIPT, Target, TargetsBeyond};
+pub use targets::{Requested, SCRIPT, TargetsBeyond};
 pub use validity::*;
 pub use verdict::{
     Aborted, FigureUnit, GuardKind, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason,
@@ -93,7 +93,7 @@ pub struct RunDocument {
     /// Where requests went, and the connections to it.
     pub origins: Vec<Origin>,
     /// What was requested.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,

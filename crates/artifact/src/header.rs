@@ -3,7 +3,7 @@
 use crate::codes::{self, NamedCodes};
 use crate::document::{
     AgentPlan, ConnectionMode, CqlPlan, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit,
-    Objectives, OperationPlan, OriginName, PostgresPlan, RedisPlan, RunPlan, Target, TargetsBeyond, Tool,
+    Objectives, OperationPlan, OriginName, PostgresPlan, RedisPlan, Requested, RunPlan, TargetsBeyond, Tool,
     WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
@@ -38,7 +38,7 @@ pub struct RunHeader {
     /// Where requests go.
     pub origins: Vec<OriginPlan>,
     /// What is requested.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// Those of them that are not listed, where there are very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,

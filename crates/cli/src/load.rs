@@ -7,7 +7,7 @@ use crate::errors::{self, refuse, refused, refused_value};
 use crate::value::Shape;
 use crate::{replay, retry, shape as named, trace};
 use anyhow::{Result, bail};
-use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
+use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, Requested, RunPlan};
 use unblink_artifact::names::few;
 use unblink_core::mix::Order;
 use unblink_core::plan::{Length, LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
@@ -23,7 +23,7 @@ const STEPS_TOLD_MAX: usize = 10;
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 
 /// What offers the load. `targets` are those that a load may be restricted to.
-pub(crate) fn spec(args: &LoadArgs, targets: &[Target]) -> Result<LoadSpec> {
+pub(crate) fn spec(args: &LoadArgs, targets: &[Requested]) -> Result<LoadSpec> {
     if let Some(found) = args.replay.read(args.seed)? {
         replay::check(args)?;
         return found.load(args.duration);
@@ -36,7 +36,7 @@ pub(crate) fn spec(args: &LoadArgs, targets: &[Target]) -> Result<LoadSpec> {
 }
 
 /// One of several loads: what it says of itself, and for the rest what `args` say of all.
-fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Target]) -> Result<OpenPart> {
+fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Requested]) -> Result<OpenPart> {
     if load.shape == Some(ShapeName::Soak) {
         refuse!(
             ["shape"],
@@ -236,7 +236,7 @@ fn check_requests(n: u64, rate: Rate) -> Result<()> {
 }
 
 /// What the document says of it: of the run, and of each load. `names` are those of the operations.
-pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPlan, Vec<LoadPlan>) {
+pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Requested]) -> (RunPlan, Vec<LoadPlan>) {
     let spec = plan.spec();
     let length = plan.load_length() - plan.measured_from();
     let until = match (spec.limit, args.duration) {
@@ -356,7 +356,11 @@ fn of_recorded_users(args: &LoadArgs, users: &RecordedUsers) -> (Vec<LoadPlan>, 
 
 /// Several open loads: each with its name, what they ask for together, and all of it in words. The longest ends after
 /// `length`.
-fn several(parts: &[OpenPart], length: Nanos, names: &[Target]) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
+fn several(
+    parts: &[OpenPart],
+    length: Nanos,
+    names: &[Requested],
+) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
     let described = parts.iter().map(|part| {
         let (mut kind, _) = open(None, &part.phases, part.process);
         if let LoadKind::Open { start_ns, only, .. } = &mut kind {

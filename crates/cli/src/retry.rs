@@ -3,7 +3,7 @@
 use crate::args::retry::{JitterArg, RetryArgs};
 use crate::errors::refuse;
 use anyhow::Result;
-use unblink_artifact::document::{RetryJitter, RetryPlan, Target};
+use unblink_artifact::document::{Requested, RetryJitter, RetryPlan};
 use unblink_artifact::names::few;
 use unblink_core::dispatch::{Jitter, Retry};
 use unblink_core::plan::PlanSpec;
@@ -61,7 +61,7 @@ pub(crate) fn describe(args: &RetryArgs) -> Option<RetryPlan> {
 }
 
 /// What retries can add to the load, for its summary. `names` are those of the operations, as far as they are listed.
-pub(crate) fn summary(spec: &PlanSpec, names: &[Target]) -> Option<String> {
+pub(crate) fn summary(spec: &PlanSpec, names: &[Requested]) -> Option<String> {
     let retry = spec.retry.as_ref()?;
     let mut summary = format!("up to {} attempts each", retry.attempts);
     if let Some(percent) = retry.budget_percent {

@@ -9,7 +9,7 @@ mod saved;
 use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time};
 pub use fitting::Connections;
 use member::Member;
-pub use outcome::{NotBegun, Outcome, Part};
+pub use outcome::{AgentPart, FleetOutcome, NotBegun};
 pub use saved::{Mark, Saved, SavedMember};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +115,7 @@ pub enum Action {
     /// Tell the user.
     Note(String),
     /// It is over.
-    Done(Outcome),
+    Done(FleetOutcome),
 }
 
 /// A coordinator.
@@ -261,7 +261,7 @@ impl Coordinator {
             Phase::Running { start_at, .. } => self.run(now, start_at, out),
             Phase::Failed { why, until } if now >= until => {
                 self.phase = Phase::Over;
-                out.push(Action::Done(Outcome::NotBegun(why)));
+                out.push(Action::Done(FleetOutcome::NotBegun(why)));
             }
             Phase::Failed { .. } | Phase::Over => {}
         }
@@ -413,7 +413,7 @@ impl Coordinator {
             let last: Vec<Action> = self.order.iter().filter_map(|to| self.reply(now, to, false)).collect();
             out.extend(last);
             self.phase = Phase::Over;
-            out.push(Action::Done(Outcome::Run { start_at, parts, stopped }));
+            out.push(Action::Done(FleetOutcome::Run { start_at, parts, stopped }));
         }
     }
 }

@@ -12,7 +12,7 @@ use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{Part, ServerSpec, Service, WorldSpec, simulate_part};
+use unblink_core::sim::{ServerSpec, Service, SimPart, WorldSpec, simulate_part};
 use unblink_core::time::Nanos;
 
 /// Requests per second that each queue carries.
@@ -56,7 +56,7 @@ fn mean(per_s: u64, seconds: u64) -> (u64, f64) {
     });
     let plan = plan.expect("a load that can be simulated");
     let mut all = Bank::<u64>::new(plan.layout());
-    simulate_part(&plan, &world, Part::default(), (), |interval| all.add(&interval.bank));
+    simulate_part(&plan, &world, SimPart::default(), (), |interval| all.add(&interval.bank));
     let of = all.journeys.get(0).expect("a journey");
     assert_eq!(of.outcomes.ok, of.outcomes.due, "each has come to its end");
     let sums = of.sums(Series::Response);

@@ -6,7 +6,9 @@ use unblink_core::dispatch::{Action, Event, Pool};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::Ages;
 use unblink_core::schedule::{Cursor, Phase, Process, Rate};
-use unblink_core::sim::{Part, ServerSpec, Service, Sight, Watch, Windows, WorldSpec, ZERO, simulate_part};
+use unblink_core::sim::{
+    ServerSpec, Service, Sight, SimPart, Watch, Windows, WorldSpec, ZERO, simulate_part,
+};
 use unblink_core::time::{Instant, Nanos};
 
 const AUTO: Pool = Pool::Auto { max: 20_000 };
@@ -66,7 +68,7 @@ fn told_and_true(plan: &Plan) -> Vec<(Ages, Vec<u64>)> {
     let shut = vec![Windows::once(Nanos::from_secs(SHUT_FROM_S), Nanos::from_secs(SHUT_S))];
     let server = ServerSpec { shut, ..ServerSpec::new(Service::Constant(Nanos::from_millis(10))) };
     let mut all = Vec::new();
-    simulate_part(plan, &WorldSpec::new(server), Part::default(), Bookkeeper(&books), |interval| {
+    simulate_part(plan, &WorldSpec::new(server), SimPart::default(), Bookkeeper(&books), |interval| {
         let end = ZERO + interval.start + interval.length;
         let books = books.borrow();
         let mut truth: Vec<u64> =
@@ -158,7 +160,7 @@ fn users_who_wait_for_a_connection_are_told_one_by_one() {
     let shut = vec![Windows::once(Nanos::from_secs(2), Nanos::from_secs(SHUT_S))];
     let server = ServerSpec { shut, ..ServerSpec::new(Service::Constant(Nanos::from_millis(1))) };
     let mut waited = Vec::new();
-    simulate_part(&plan, &WorldSpec::new(server), Part::default(), (), |interval| {
+    simulate_part(&plan, &WorldSpec::new(server), SimPart::default(), (), |interval| {
         waited.push([0, 1, 2].map(|s| interval.ages.longer_than(Nanos::from_millis(s * 1_000 + 900))));
     });
     // All of them ask within 20 ms, and nobody is answered from 2 s to 5 s.

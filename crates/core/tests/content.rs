@@ -8,7 +8,7 @@ use unblink_core::mix::Mix;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series, StepCounts};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{Content, Holds, Hops, Part, ServerSpec, Service, WorldSpec, simulate_part};
+use unblink_core::sim::{Content, Holds, Hops, ServerSpec, Service, SimPart, WorldSpec, simulate_part};
 use unblink_core::time::Nanos;
 
 const JOURNEYS: u64 = 200;
@@ -45,7 +45,7 @@ fn run(steps: Vec<StepSpec>, content: Content, threads: u32) -> Bank<u64> {
     let world = WorldSpec { content, ..WorldSpec::new(ServerSpec::new(Service::Constant(ms(10)))) };
     let mut all = Bank::new(plan.layout());
     for worker in 0..plan.threads() {
-        let part = Part { worker, ..Part::default() };
+        let part = SimPart { worker, ..SimPart::default() };
         simulate_part(&plan, &world, part, (), |interval| all.add(&interval.bank));
     }
     all

@@ -11,7 +11,7 @@ use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Recorder, Series, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{Part, ServerSpec, Service, WorldSpec, simulate_part};
+use unblink_core::sim::{ServerSpec, Service, SimPart, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 
 const THINK: Nanos = Nanos::from_millis(80);
@@ -43,7 +43,7 @@ fn simulated(spec: PlanSpec, service: Nanos) -> Bank<u64> {
     let plan = Plan::new(spec).unwrap();
     let mut all = Bank::new(plan.layout());
     let world = WorldSpec::new(ServerSpec::new(Service::Constant(service)));
-    simulate_part(&plan, &world, Part::default(), (), |interval| all.add(&interval.bank));
+    simulate_part(&plan, &world, SimPart::default(), (), |interval| all.add(&interval.bank));
     all
 }
 

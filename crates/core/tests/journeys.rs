@@ -9,7 +9,7 @@ use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Layout, Recorder, Series, StepCounts};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{Part, ServerSpec, Service, WorldSpec, simulate_part};
+use unblink_core::sim::{ServerSpec, Service, SimPart, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -43,7 +43,7 @@ fn run(spec: PlanSpec, world: &WorldSpec) -> Bank<u64> {
     let plan = Plan::new(spec).unwrap();
     let mut all = Bank::new(plan.layout());
     for worker in 0..plan.threads() {
-        let part = Part { worker, ..Part::default() };
+        let part = SimPart { worker, ..SimPart::default() };
         simulate_part(&plan, world, part, (), |interval| all.add(&interval.bank));
     }
     all

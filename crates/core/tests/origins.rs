@@ -8,7 +8,7 @@ use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec};
 use unblink_core::record::{Bank, ConnectionLevels, OperationRecord, Outcomes, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{
-    GeneratorSpec, Part, ServerSpec, Service, Sight, Watch, Windows, WorldSpec, simulate, simulate_part,
+    GeneratorSpec, ServerSpec, Service, Sight, SimPart, Watch, Windows, WorldSpec, simulate, simulate_part,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -187,7 +187,7 @@ fn origins_send_in_turn_where_there_is_too_much_for_one() {
     let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(ms(500))));
     world.generator.pauses = Some(Windows::once(ms(100), ms(1_000)));
     let turns = RefCell::default();
-    simulate_part(&plan, &world, Part::default(), Sends(&turns), |_| {});
+    simulate_part(&plan, &world, SimPart::default(), Sends(&turns), |_| {});
     let turns: Vec<_> = turns.take().into_iter().filter(|turn| !turn.is_empty()).collect();
     let alone = |origin| vec![(origin, 64)];
     let expected = [0, 1, 2, 1, 2, 1, 2].map(alone).into_iter().chain([vec![(1, 8), (2, 8)]]);
@@ -269,7 +269,7 @@ fn each_origin_has_its_account_however_many_operations_there_are() {
     let two = Plan::new(PlanSpec { threads: 2, ..spec }).unwrap();
     let mut added = Bank::new(two.layout());
     for worker in 0..2 {
-        let part = Part { worker, ..Part::default() };
+        let part = SimPart { worker, ..SimPart::default() };
         simulate_part(&two, &world, part, (), |interval| added.add(&interval.bank));
     }
     assert_eq!(by_origin(&added), by_origin(&total));

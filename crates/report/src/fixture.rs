@@ -321,7 +321,7 @@ pub fn hostile() -> RunDocument {
     let mut doc = failures();
     let evil = "\"><script>alert('x')</script>&amp;</script>\u{1b}[31mred\u{202e}";
     doc.targets = (0..30)
-        .map(|i| Target {
+        .map(|i| Requested {
             name: format!("operation-with-a-rather-long-name-{i}-{evil}"),
             method: "GET".into(),
             url: format!("http://host.example/{i}?{evil}&path={}", "x".repeat(120)),

@@ -8,7 +8,7 @@ use unblink_artifact::document::{
 };
 
 /// How a test ended.
-pub(crate) enum Outcome {
+pub(crate) enum CaseOutcome {
     Passed,
     /// The objective was missed.
     Failure,
@@ -19,7 +19,7 @@ pub(crate) enum Outcome {
 
 pub(crate) struct Test {
     pub(crate) name: String,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CaseOutcome,
     pub(crate) message: String,
     pub(crate) details: String,
 }
@@ -49,7 +49,7 @@ pub(crate) fn suite(doc: &RunDocument, name: String) -> Suite {
                 Some(_) => format!("guard: {}", aborted.rule),
             },
             // A guard says nothing of the target.
-            outcome: if aborted.guard.is_some() { Outcome::Error } else { Outcome::Failure },
+            outcome: if aborted.guard.is_some() { CaseOutcome::Error } else { CaseOutcome::Failure },
             message: facts::aborted(doc).unwrap_or_default(),
             details: String::new(),
         });
@@ -92,10 +92,10 @@ pub(crate) fn suites(all: &[Suite]) -> String {
 }
 
 fn totals<'a>(tests: impl Iterator<Item = &'a Test> + Clone, seconds: f64) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| tests.clone().filter(|test| wanted(&test.outcome)).count();
-    let failures = count(|outcome| matches!(outcome, Outcome::Failure));
-    let errors = count(|outcome| matches!(outcome, Outcome::Error));
-    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
+    let count = |wanted: fn(&CaseOutcome) -> bool| tests.clone().filter(|test| wanted(&test.outcome)).count();
+    let failures = count(|outcome| matches!(outcome, CaseOutcome::Failure));
+    let errors = count(|outcome| matches!(outcome, CaseOutcome::Error));
+    let skipped = count(|outcome| matches!(outcome, CaseOutcome::Skipped));
     format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
         count(|_| true)
@@ -109,10 +109,10 @@ fn write_test(out: &mut String, test: &Test, class: &str, seconds: f64) {
         text(&test.name)
     );
     let element = match test.outcome {
-        Outcome::Passed => None,
-        Outcome::Failure => Some("failure"),
-        Outcome::Error => Some("error"),
-        Outcome::Skipped => Some("skipped"),
+        CaseOutcome::Passed => None,
+        CaseOutcome::Failure => Some("failure"),
+        CaseOutcome::Error => Some("error"),
+        CaseOutcome::Skipped => Some("skipped"),
     };
     let _ = match element {
         None => writeln!(out, "><system-out>{}</system-out></testcase>", text(&test.message)),
@@ -131,8 +131,8 @@ fn validity(doc: &RunDocument) -> Test {
     Test {
         name: "the run can be believed".into(),
         outcome: match doc.validity.status {
-            ValidityStatus::Invalid => Outcome::Error,
-            ValidityStatus::Valid | ValidityStatus::Degraded => Outcome::Passed,
+            ValidityStatus::Invalid => CaseOutcome::Error,
+            ValidityStatus::Valid | ValidityStatus::Degraded => CaseOutcome::Passed,
         },
         message: format!("{}: {}", facts::validity_word(doc), facts::validity_sentence(doc)),
         details: findings.join("\n"),
@@ -141,10 +141,10 @@ fn validity(doc: &RunDocument) -> Test {
 
 fn of_slo(slo: &SloResult, on_inconclusive: Option<OnInconclusive>) -> Test {
     let outcome = match (slo.status, on_inconclusive) {
-        (VerdictStatus::Pass, _) => Outcome::Passed,
-        (VerdictStatus::Fail, _) | (_, Some(OnInconclusive::Fail)) => Outcome::Failure,
-        (VerdictStatus::Inconclusive, Some(OnInconclusive::Pass)) => Outcome::Skipped,
-        (VerdictStatus::Inconclusive, None) => Outcome::Error,
+        (VerdictStatus::Pass, _) => CaseOutcome::Passed,
+        (VerdictStatus::Fail, _) | (_, Some(OnInconclusive::Fail)) => CaseOutcome::Failure,
+        (VerdictStatus::Inconclusive, Some(OnInconclusive::Pass)) => CaseOutcome::Skipped,
+        (VerdictStatus::Inconclusive, None) => CaseOutcome::Error,
     };
     let unit = match slo.unit {
         FigureUnit::Ns => "ns",

@@ -4,7 +4,7 @@ use crate::filter::nanoseconds;
 use jiff::Timestamp;
 use sqlx::AnyConnection;
 use sqlx::Connection as _;
-use unblink_artifact::document::Target;
+use unblink_artifact::document::Requested;
 use unblink_artifact::harmless;
 use unblink_artifact::history::IndexedRun;
 
@@ -26,7 +26,7 @@ pub(crate) async fn put(connection: &mut AnyConnection, runs: &[IndexedRun]) -> 
         let text = harmless::json(&bare).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let started: Timestamp =
             run.started_at.parse().map_err(|error| sqlx::Error::Encode(Box::<jiff::Error>::new(error)))?;
-        let one = |target: &Target| harmless::replaced(&format!("{} {}", target.method, target.url));
+        let one = |target: &Requested| harmless::replaced(&format!("{} {}", target.method, target.url));
         let targets: Vec<String> = run.targets.iter().map(one).collect();
         sqlx::query(RUN)
             .bind(run.id.clone())

@@ -6,7 +6,7 @@ use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKin
 
 /// What became of an answer, with everything that must not depend on how its bytes were cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// The answer, or what is wrong with it.
     pub result: Result<Response, ProtocolError>,
     /// The final head, as handed out.
@@ -26,8 +26,8 @@ struct Taken {
 }
 
 impl Taken {
-    fn outcome(self, result: Result<Response, ProtocolError>, consumed: Option<usize>) -> Outcome {
-        Outcome { result, head: self.head, body: self.body, consumed }
+    fn outcome(self, result: Result<Response, ProtocolError>, consumed: Option<usize>) -> Driven {
+        Driven { result, head: self.head, body: self.body, consumed }
     }
 }
 
@@ -54,7 +54,7 @@ pub fn drive(
     kind: RequestKind,
     bytes: &[u8],
     next_len: impl FnMut() -> usize,
-) -> Outcome {
+) -> Driven {
     drive_after(&mut LastHead::none(), parser, kind, bytes, next_len)
 }
 
@@ -65,7 +65,7 @@ fn drive_after(
     kind: RequestKind,
     bytes: &[u8],
     mut next_len: impl FnMut() -> usize,
-) -> Outcome {
+) -> Driven {
     let mut taken = Taken::default();
     let mut at = 0;
     parser.begin(kind);
@@ -105,7 +105,7 @@ fn drive_after(
 }
 
 /// The same with bodies of known length passed over instead of fed.
-fn drive_skipping(parser: &mut Parser, kind: RequestKind, bytes: &[u8], cuts: &mut Cuts) -> Outcome {
+fn drive_skipping(parser: &mut Parser, kind: RequestKind, bytes: &[u8], cuts: &mut Cuts) -> Driven {
     let mut at = 0;
     parser.begin(kind);
     while at < bytes.len() {

@@ -5,7 +5,7 @@ use crate::blank::{Blank, Filler};
 
 /// A part of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum MessagePart {
     /// As it is.
     Fixed(Box<[u8]>),
     /// A text, or bytes, behind its tag and its length.
@@ -33,7 +33,7 @@ pub enum Part {
         /// The field's tag.
         tag: Box<[u8]>,
         /// What it is made of.
-        parts: Box<[Part]>,
+        parts: Box<[MessagePart]>,
     },
 }
 
@@ -60,7 +60,7 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Message {
     /// What it is made of.
-    pub parts: Box<[Part]>,
+    pub parts: Box<[MessagePart]>,
 }
 
 impl Message {
@@ -80,19 +80,19 @@ impl Message {
 
     /// It is the same for each arrival.
     pub fn is_fixed(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Fixed(_)))
+        self.parts.iter().all(|part| matches!(part, MessagePart::Fixed(_)))
     }
 }
 
-fn write(part: &Part, filler: &mut impl Filler, out: &mut Vec<u8>) {
+fn write(part: &MessagePart, filler: &mut impl Filler, out: &mut Vec<u8>) {
     match part {
-        Part::Fixed(bytes) => out.extend_from_slice(bytes),
-        Part::Text { tag, text, is_optional } => {
+        MessagePart::Fixed(bytes) => out.extend_from_slice(bytes),
+        MessagePart::Text { tag, text, is_optional } => {
             behind_length(tag, *is_optional, out, |out| {
                 text.write(|place, out| filler.fill(place, out), out)
             });
         }
-        Part::Number { tag, place, kind, is_optional } => {
+        MessagePart::Number { tag, place, kind, is_optional } => {
             // The digits stand where the number is going to.
             let at = out.len();
             filler.fill(*place, out);
@@ -103,7 +103,7 @@ fn write(part: &Part, filler: &mut impl Filler, out: &mut Vec<u8>) {
                 put(number, *kind, out);
             }
         }
-        Part::Nested { tag, parts } => {
+        MessagePart::Nested { tag, parts } => {
             behind_length(tag, false, out, |out| parts.iter().for_each(|part| write(part, filler, out)));
         }
     }
@@ -166,14 +166,14 @@ mod tests {
         }
     }
 
-    fn written(parts: &[Part], value: &'static str) -> Vec<u8> {
+    fn written(parts: &[MessagePart], value: &'static str) -> Vec<u8> {
         let mut out = b"before".to_vec();
         Message { parts: parts.into() }.write(&mut Same(value), &mut out);
         out.split_off(6)
     }
 
-    fn number(kind: Kind, is_optional: bool) -> Part {
-        Part::Number { tag: [0x08].into(), place: 0, kind, is_optional }
+    fn number(kind: Kind, is_optional: bool) -> MessagePart {
+        MessagePart::Number { tag: [0x08].into(), place: 0, kind, is_optional }
     }
 
     #[test]
@@ -202,13 +202,16 @@ mod tests {
 
     #[test]
     fn lengths_stand_before_what_they_are_of() {
-        let text = |is_optional| Part::Text { tag: [0x0a].into(), text: Blank::new(b"{{0}}"), is_optional };
+        let text =
+            |is_optional| MessagePart::Text { tag: [0x0a].into(), text: Blank::new(b"{{0}}"), is_optional };
         assert_eq!(written(&[text(false)], "ab"), [0x0a, 2, b'a', b'b']);
         assert_eq!((written(&[text(false)], ""), written(&[text(true)], "")), (vec![0x0a, 0], vec![]));
         let long: &'static str = "x".repeat(300).leak();
-        let nested =
-            Part::Nested { tag: [0x12].into(), parts: [text(true), number(Kind::Varint, true)].into() };
-        let bytes = written(&[Part::Fixed([1, 2].into()), nested], long);
+        let nested = MessagePart::Nested {
+            tag: [0x12].into(),
+            parts: [text(true), number(Kind::Varint, true)].into(),
+        };
+        let bytes = written(&[MessagePart::Fixed([1, 2].into()), nested], long);
         // 300 is no number, so that the second field has none; its length and its tag take 3 bytes.
         assert_eq!(bytes[..2], [1, 2]);
         assert_eq!(bytes[2..8], [0x12, 0xaf, 0x02, 0x0a, 0xac, 0x02]);

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use unblink_wire::cql::Fault;
 use unblink_wire::cql::fuzzing::{
-    EXECUTED, Event, LOGGED_IN, Outcome, PREPARE, REQUESTS, SMALL_BYTES_MAX, check, drive,
+    Driven, EXECUTED, Event, LOGGED_IN, PREPARE, REQUESTS, SMALL_BYTES_MAX, check, drive,
 };
 use unblink_wire::protocol::Violation;
 
@@ -151,7 +151,7 @@ proptest! {
             expected.push(Event::Body(1, text));
         }
         expected.push(Event::Done(1, if nulls.is_empty() { "no_rows" } else { "rows" }));
-        prop_assert_eq!(outcome, Outcome { events: expected, written: Vec::new(), result: Ok(()) });
+        prop_assert_eq!(outcome, Driven { events: expected, written: Vec::new(), result: Ok(()) });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Well-formed answers of every framing, the RFCs' own examples among them, fed whole, at every split
 //! point and byte by byte.
 
-use unblink_wire::fuzzing::{Outcome, drive};
+use unblink_wire::fuzzing::{Driven, drive};
 use unblink_wire::{Limits, Parser, Progress, ProtocolError, RequestKind, Response};
 
 const REUSABLE: bool = true;
@@ -14,7 +14,7 @@ fn check_kind(kind: RequestKind, bytes: &[u8], status: u16, body: &[u8], reusabl
     let head_bytes = head.end as u64;
     let http10 = bytes.windows(8).any(|window| window == b"HTTP/1.0");
     let response = Response { status, http10, head_bytes, body_bytes: body.len() as u64, reusable };
-    let expected = Outcome {
+    let expected = Driven {
         result: Ok(response),
         head: bytes[head].to_vec(),
         body: body.to_vec(),

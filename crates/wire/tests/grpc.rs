@@ -10,7 +10,7 @@ use unblink_wire::Limits;
 use unblink_wire::blank::{Blank, Filler, NothingToFill};
 use unblink_wire::grpc::{CODES, CallBuilder, Fault, Grpc, Uncallable};
 use unblink_wire::http2::{self, Request, Scheme, Settings};
-use unblink_wire::message::{Kind, Message, Part};
+use unblink_wire::message::{Kind, Message, MessagePart};
 use unblink_wire::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
 
 /// What is said of the only call.
@@ -119,8 +119,8 @@ fn done(code: u16, body_bytes: u64) -> Option<Reply> {
 #[test]
 fn a_call_is_read_by_a_server_as_it_was_meant() {
     let parts = [
-        Part::Text { tag: [0x0a].into(), text: Blank::new(b"item-{{0}}"), is_optional: true },
-        Part::Number { tag: [0x10].into(), place: 0, kind: Kind::Varint, is_optional: true },
+        MessagePart::Text { tag: [0x0a].into(), text: Blank::new(b"item-{{0}}"), is_optional: true },
+        MessagePart::Number { tag: [0x10].into(), place: 0, kind: Kind::Varint, is_optional: true },
     ];
     let (_, _, written) =
         begun(Message { parts: parts.into() }, &[("X-Tenant", "a"), ("x-id", "{{0}}")], false);
@@ -266,8 +266,8 @@ proptest! {
     fn nested_lengths_are_those_of_what_follows(texts in prop::collection::vec("[a-z]{0,200}", 1..6)) {
         let (mut parts, mut expected) = (Vec::new(), Vec::new());
         for text in &texts {
-            let text = Part::Text { tag: [0x0a].into(), text: Blank::new(text.as_bytes()), is_optional: false };
-            parts = vec![text, Part::Nested { tag: [0x12].into(), parts: parts.into() }];
+            let text = MessagePart::Text { tag: [0x0a].into(), text: Blank::new(text.as_bytes()), is_optional: false };
+            parts = vec![text, MessagePart::Nested { tag: [0x12].into(), parts: parts.into() }];
         }
         for (i, text) in texts.iter().enumerate() {
             let inner = if i == 0 { Vec::new() } else { expected };

@@ -7,7 +7,7 @@ use server::*;
 use std::collections::HashSet;
 use unblink_wire::Limits;
 use unblink_wire::http2::Fault;
-use unblink_wire::http2::fuzzing::{Event, Outcome, SMALL_LIMITS, check, drive};
+use unblink_wire::http2::fuzzing::{Driven, Event, SMALL_LIMITS, check, drive};
 use unblink_wire::protocol::Violation;
 
 /// Settings, then `frames`.
@@ -15,7 +15,7 @@ fn sent(frames: &[Vec<u8>]) -> Vec<u8> {
     [settings(&[]), frames.concat()].concat()
 }
 
-fn outcome(bytes: &[u8]) -> Outcome {
+fn outcome(bytes: &[u8]) -> Driven {
     let seed = [b"1\x07", bytes].concat();
     check(&seed);
     drive(SMALL_LIMITS, bytes, || bytes.len())
@@ -148,7 +148,7 @@ fn faults_of_a_request_leave_the_others_alone() {
     for (frames, fault) in of_request() {
         let number = if frames[0][8] == 3 { 1 } else { 0 };
         let bytes = [sent(&frames), status(9, END_STREAM, "204")].concat();
-        let Outcome { events, result, .. } = outcome(&bytes);
+        let Driven { events, result, .. } = outcome(&bytes);
         assert_eq!(result, Ok(()), "{fault:?}");
         let lost: Vec<_> = events.iter().filter(|event| matches!(event, Event::Lost(..))).collect();
         assert_eq!(lost, [&Event::Lost(number, fault.into(), false)]);
@@ -178,7 +178,7 @@ fn told(written: &[u8], stream: u32) -> usize {
 fn windows_are_told_again_as_a_body_comes() {
     let (piece, pieces) = (frame(DATA, 0, 1, &[b'x'; 16_384]), 1500);
     let bytes = sent(&[status(1, 0, "200"), piece.repeat(pieces)]);
-    let Outcome { result, written, .. } = drive(Limits::default(), &bytes, || 65_536);
+    let Driven { result, written, .. } = drive(Limits::default(), &bytes, || 65_536);
     assert_eq!(result, Ok(()));
     let (received, before) = (pieces * 16_384, (15 << 20) - 65_535);
     for (told, window) in [(told(&written, 0) - before, 15 << 20), (told(&written, 1), 6 << 20)] {
@@ -190,7 +190,7 @@ fn windows_are_told_again_as_a_body_comes() {
 fn a_body_above_its_limit_is_too_large() {
     let piece = frame(DATA, 0, 1, &[b'x'; 16_384]);
     let bytes = sent(&[status(1, 0, "200"), piece.repeat(3), status(9, END_STREAM, "204")]);
-    let Outcome { events, result, .. } = outcome(&bytes);
+    let Driven { events, result, .. } = outcome(&bytes);
     assert_eq!(result, Ok(()));
     assert!(events.contains(&Event::Lost(0, Violation::TooLarge, false)), "{events:?}");
     assert!(events.contains(&Event::Done(4, 204, 0)));

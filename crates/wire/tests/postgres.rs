@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use unblink_wire::postgres::Fault;
 use unblink_wire::postgres::fuzzing::{
-    Event, LOGGED_IN, Outcome, SMALL_BYTES_MAX, TRANSACTIONS, check, drive,
+    Driven, Event, LOGGED_IN, SMALL_BYTES_MAX, TRANSACTIONS, check, drive,
 };
 use unblink_wire::protocol::Violation;
 
@@ -81,7 +81,7 @@ proptest! {
             expected.push(Event::Body(0, text));
         }
         expected.push(Event::Done(0, if rows.is_empty() { "empty" } else { "done" }, true));
-        prop_assert_eq!(outcome, Outcome { events: expected, written: Vec::new(), result: Ok(()) });
+        prop_assert_eq!(outcome, Driven { events: expected, written: Vec::new(), result: Ok(()) });
     }
 
     #[test]

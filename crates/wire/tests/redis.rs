@@ -6,7 +6,7 @@ use redis::Value;
 use std::path::Path;
 use unblink_wire::blank::{Filler, place};
 use unblink_wire::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
-use unblink_wire::redis::fuzzing::{COMMANDS, Event, Outcome, check, drive};
+use unblink_wire::redis::fuzzing::{COMMANDS, Driven, Event, check, drive};
 use unblink_wire::redis::{Command, Greeting, Redis, Settings};
 
 /// A reply as a server writes it.
@@ -85,7 +85,7 @@ fn flatten(value: &Value, lines: &mut Vec<Vec<u8>>, error: &mut Option<String>) 
 }
 
 /// Text and code of the answer with this number, as far as it is whole.
-fn answer(outcome: &Outcome, number: u64) -> Option<(Vec<u8>, &'static str)> {
+fn answer(outcome: &Driven, number: u64) -> Option<(Vec<u8>, &'static str)> {
     let text = outcome.events.iter().find_map(|event| match event {
         Event::Body(tag, text) if *tag == number => Some(text.clone()),
         _ => None,

@@ -11,7 +11,7 @@ use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{Part, ServerSpec, Service, Sight, Watch, WorldSpec, ZERO, simulate_part};
+use unblink_core::sim::{ServerSpec, Service, Sight, SimPart, Watch, WorldSpec, ZERO, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::Context;
 use unblink_workload::template::Holes;
@@ -170,7 +170,7 @@ fn a_simulated_world_is_sent_the_same() {
         // Requests wait for each other, and leave late.
         let service = Service::Constant(Nanos::from_millis(2));
         let server = ServerSpec { slots: Some(8), ..ServerSpec::new(service) };
-        simulate_part(&plan, &WorldSpec::new(server), Part::default(), sending, |_| {});
+        simulate_part(&plan, &WorldSpec::new(server), SimPart::default(), sending, |_| {});
         assert!(simulated.len() > 2_000, "{}", simulated.len());
         assert!(simulated == written(&plan, &values), "{process:?}");
     }
@@ -399,7 +399,7 @@ fn journeys_of_a_simulated_world_are_sent_the_same() {
         written: &mut simulated,
     };
     let server = ServerSpec::new(Service::Constant(Nanos::from_millis(3)));
-    simulate_part(&plan, &WorldSpec::new(server), Part::default(), sending, |_| {});
+    simulate_part(&plan, &WorldSpec::new(server), SimPart::default(), sending, |_| {});
     // Later steps start a moment later or sooner than by the other way, so the time alone differs.
     let timeless = |all: &Written| -> Vec<(u64, Option<Vec<String>>)> {
         let without = |(index, (operation, said)): (&u64, &(u32, Option<Vec<String>>))| {

@@ -6,7 +6,7 @@ use unblink_core::arrival::Key;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan};
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, STREAMS, Schedule};
 use unblink_core::share::Share;
-use unblink_core::sim::{Part, ZERO};
+use unblink_core::sim::{SimPart, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 /// Λ is compared in halves of a millionth of a millionth of a request, times the phase's length.
@@ -50,7 +50,7 @@ enum Source {
 }
 
 impl Arrivals {
-    pub(super) fn new(plan: &Plan, part: Part) -> Result<Arrivals, String> {
+    pub(super) fn new(plan: &Plan, part: SimPart) -> Result<Arrivals, String> {
         let mut measured_from = ZERO + plan.spec().warmup;
         let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
         let (source, end) = match &plan.spec().load {

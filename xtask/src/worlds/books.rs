@@ -17,7 +17,7 @@ use unblink_core::dispatch::{ACTIONS_MAX, Action, ConnId, Event, FlightId, OPENS
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
 use unblink_core::record::{Allowed, ConnectionLevels, Gauges, LaneLevels, RetryCounts};
-use unblink_core::sim::{Part, Sight, ZERO};
+use unblink_core::sim::{Sight, SimPart, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 /// Requests under way that one turn gives up.
@@ -68,7 +68,7 @@ pub(super) struct Books<'a> {
 }
 
 impl<'a> Books<'a> {
-    pub(super) fn new(plan: &'a Plan, part: Part, room: Room) -> Result<Books<'a>, String> {
+    pub(super) fn new(plan: &'a Plan, part: SimPart, room: Room) -> Result<Books<'a>, String> {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(part.worker);
         let load_end = ZERO + plan.load_length();
         let load_end = part.stop.map_or(load_end, |stop| load_end.min(ZERO + stop));

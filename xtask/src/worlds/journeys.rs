@@ -11,7 +11,7 @@ use unblink_core::dispatch::{Action, ConnId, Event, FlightId};
 use unblink_core::journey::{Paths, StepSpec, Think};
 use unblink_core::plan::Plan;
 use unblink_core::record::{Answer, Bank, Outcomes, Series, StepCounts};
-use unblink_core::sim::{Part, Sight, ZERO};
+use unblink_core::sim::{Sight, SimPart, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 /// Of an arrival's number, what says with which start it belongs; above that is how many requests came before it.
@@ -63,7 +63,7 @@ struct Log<'a> {
 /// Holds what `worker` has done and recorded against the rules. Gives how many requests fell due.
 pub(super) fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording) -> Result<u64, String> {
     let Some(paths) = plan.journeys() else { return Err("there are no journeys".to_string()) };
-    let mut arrivals = Arrivals::new(plan, Part { worker, stop: case.stop })?;
+    let mut arrivals = Arrivals::new(plan, SimPart { worker, stop: case.stop })?;
     let due = std::iter::from_fn(|| arrivals.next_due(Instant(u64::MAX)));
     let mut log = Log {
         plan,

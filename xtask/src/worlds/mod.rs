@@ -40,7 +40,7 @@ use recording::{Entry, Recording, record};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::sim::{GeneratorSpec, Part, ZERO};
+use unblink_core::sim::{GeneratorSpec, SimPart, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 /// Returns an error, put together as by `format!`, unless the condition holds.
@@ -128,7 +128,7 @@ fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording) -> Result
     if plan.journeys().is_some() {
         return journeys::check(case, plan, worker, recording).map_err(|error| format!("journeys: {error}"));
     }
-    let mut books = Books::new(plan, Part { worker, stop: case.stop }, case.world.room)?;
+    let mut books = Books::new(plan, SimPart { worker, stop: case.stop }, case.world.room)?;
     let mut start = Nanos::ZERO;
     for (place, entry) in recording.log.iter().enumerate() {
         match entry {

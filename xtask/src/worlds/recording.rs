@@ -4,7 +4,7 @@ use super::generate::Case;
 use std::cell::RefCell;
 use unblink_core::plan::Plan;
 use unblink_core::record::{Ages, Bank, Cell, Counters, Gauges, Interval, Slowest};
-use unblink_core::sim::{Part, Sight, Watch, WorldSpec, simulate_part};
+use unblink_core::sim::{Sight, SimPart, Watch, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 
 /// No world of the generator has as many events; one that goes on for ever does.
@@ -72,7 +72,7 @@ pub(super) fn record(plan: &Plan, case: &Case, worker: u32) -> Recording {
     let log = RefCell::new(Vec::new());
     let mut total = Bank::new(plan.layout());
     let world = WorldSpec { seed: case.world.seed.wrapping_add(u64::from(worker)), ..case.world.clone() };
-    let part = Part { worker, stop: case.stop };
+    let part = SimPart { worker, stop: case.stop };
     let summary = simulate_part(plan, &world, part, Logging(&log), |interval| {
         log.borrow_mut().push(Entry::HandedOver(Box::new(Snapshot::of(interval))));
         total.add(&interval.bank);

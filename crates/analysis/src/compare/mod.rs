@@ -127,7 +127,7 @@ pub struct Rule {
 
 /// The answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The candidate is slower.
     Regression,
     /// The candidate is faster.
@@ -182,7 +182,7 @@ pub struct Line {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Of the permutation test, two-sided; `None` where there was none.
     pub p_value: Option<f64>,
     /// Standard deviation between runs of one side, of the logarithm of the percentile; `None` with one run each.
@@ -218,7 +218,7 @@ pub fn compare_with_failed(baseline: &[Run], candidate: &[Run], failed: usize, r
     let tails = (is_known && is_enough).then(|| permutation::test(&base, &cand));
     let found = match tails {
         Some(tails) => decided(tails, mean(&cand) - mean(&base), effect_min),
-        None => Verdict::NoRegression,
+        None => ComparisonVerdict::NoRegression,
     };
     let fails_more = fails_more(baseline, candidate, rule.quantile);
     let why_not = if n == 1 && m == 1 {
@@ -229,20 +229,20 @@ pub fn compare_with_failed(baseline: &[Run], candidate: &[Run], failed: usize, r
         Some(NoVerdict::TooManyRuns)
     } else if !is_known {
         Some(NoVerdict::BaselineUnknown)
-    } else if failed > 0 && found != Verdict::Regression {
+    } else if failed > 0 && found != ComparisonVerdict::Regression {
         Some(NoVerdict::CandidateFails)
-    } else if any_censored(candidate, place) && found != Verdict::Regression {
+    } else if any_censored(candidate, place) && found != ComparisonVerdict::Regression {
         // A bound can make the candidate slower than it is known to be, never faster.
         Some(NoVerdict::CandidateUnknown)
     } else {
         // Fast failures hide slow answers: whoever fails more may be slower than its percentile says.
-        let hidden = if found == Verdict::Regression { Fails::Baseline } else { Fails::Candidate };
+        let hidden = if found == ComparisonVerdict::Regression { Fails::Baseline } else { Fails::Candidate };
         (fails_more == Some(hidden)).then_some(NoVerdict::FailuresDiffer)
     };
     let smallest =
         noise_sd.filter(|_| is_enough).and_then(|sd| Some(Power::new(n, m)?.smallest(sd, effect_min)));
     Comparison {
-        verdict: why_not.map_or(found, Verdict::None),
+        verdict: why_not.map_or(found, ComparisonVerdict::None),
         p_value: tails.map(|tails| tails.p_value()),
         noise_sd,
         smallest_findable: smallest.map(f64::exp_m1),
@@ -256,14 +256,14 @@ pub fn lines(baseline: &[Run], candidate: &[Run]) -> Vec<Line> {
 }
 
 /// The rule, on `difference` = candidate − baseline; everything in logarithms.
-pub fn decided(tails: permutation::Tails, difference: f64, effect_min: f64) -> Verdict {
+pub fn decided(tails: permutation::Tails, difference: f64, effect_min: f64) -> ComparisonVerdict {
     let is_found = |tail: f64| tail <= ALARM_LEVEL / 2.0;
     if is_found(tails.slower) && difference >= effect_min && difference > 0.0 {
-        Verdict::Regression
+        ComparisonVerdict::Regression
     } else if is_found(tails.faster) && difference <= -effect_min && difference < 0.0 {
-        Verdict::Improvement
+        ComparisonVerdict::Improvement
     } else {
-        Verdict::NoRegression
+        ComparisonVerdict::NoRegression
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Percentile {
 
 /// Is a rate good?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum RateVerdict {
     /// It meets everything.
     Met,
     /// It does not.
@@ -105,47 +105,47 @@ pub(super) struct Grounds<'a> {
 
 impl Criterion {
     /// A generator that is late makes response times longer, never shorter: a rate that is good in spite of it is good.
-    pub(super) fn judge(&self, grounds: &Grounds<'_>) -> Verdict {
+    pub(super) fn judge(&self, grounds: &Grounds<'_>) -> RateVerdict {
         match self.by_figures(grounds) {
-            Verdict::Met => Verdict::Met,
-            _ if grounds.is_generator => Verdict::Generator,
+            RateVerdict::Met => RateVerdict::Met,
+            _ if grounds.is_generator => RateVerdict::Generator,
             verdict => verdict,
         }
     }
 
-    fn by_figures(&self, grounds: &Grounds<'_>) -> Verdict {
+    fn by_figures(&self, grounds: &Grounds<'_>) -> RateVerdict {
         let (due, ok) = sums(grounds.marks);
         let Some(percentile) = grounds.percentile.filter(|_| ok > 0.0) else {
-            return Verdict::Missed(Miss::NoAnswers);
+            return RateVerdict::Missed(Miss::NoAnswers);
         };
         if grounds.is_saturated || is_growing(grounds.marks) {
-            return Verdict::Missed(Miss::Growing);
+            return RateVerdict::Missed(Miss::Growing);
         }
         let lost = grounds.marks.iter().map(|mark| mark.lost).sum::<u64>() as f64;
         let missing_max = due * (1.0 - DELIVERED_SHARE_MIN);
         if lost > missing_max || due - ok > missing_max.max(MISSING_MIN) {
-            return Verdict::Missed(Miss::Delivered);
+            return RateVerdict::Missed(Miss::Delivered);
         }
         // A few failed requests are many failed journeys.
         let is_lost = |(lost, ended): (u64, u64)| lost as f64 > ended as f64 * (1.0 - DELIVERED_SHARE_MIN);
         if grounds.lost.is_some_and(is_lost) {
-            return Verdict::Missed(Miss::Delivered);
+            return RateVerdict::Missed(Miss::Delivered);
         }
         self.by_percentile(grounds, percentile)
     }
 
-    fn by_percentile(&self, grounds: &Grounds<'_>, percentile: Percentile) -> Verdict {
+    fn by_percentile(&self, grounds: &Grounds<'_>, percentile: Percentile) -> RateVerdict {
         let limit_ns = self.limit.0;
         let is_bounded = percentile.low_ns.is_some() || percentile.high_ns.is_some();
         if percentile.high_ns.is_some_and(|high_ns| high_ns < limit_ns) {
-            return Verdict::Met;
+            return RateVerdict::Met;
         }
         if percentile.low_ns.is_some_and(|low_ns| low_ns > limit_ns) {
-            return Verdict::Missed(Miss::Percentile);
+            return RateVerdict::Missed(Miss::Percentile);
         }
         // A short window near capacity, or one with an event, has no interval; but when each quarter says the same …
         if !is_bounded && percentile.value_ns > limit_ns && self.is_above_throughout(grounds.times) {
-            return Verdict::Missed(Miss::Percentile);
+            return RateVerdict::Missed(Miss::Percentile);
         }
         // As many samples as an upper end by ranks would need, of which none is near the limit.
         let known = grounds.times.iter().map(|mark| mark.known).sum::<u64>() as f64;
@@ -155,9 +155,9 @@ impl Criterion {
             && !percentile.censored
             && (grounds.max_ns as f64) < CLEAR_SHARE * limit_ns as f64
         {
-            return Verdict::Met;
+            return RateVerdict::Met;
         }
-        Verdict::Undecided
+        RateVerdict::Undecided
     }
 
     /// In each quarter more took longer than the limit than the percentile allows.
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    fn judge(marks: &[Mark], percentile: Option<Percentile>, max_ms: u64) -> Verdict {
+    fn judge(marks: &[Mark], percentile: Option<Percentile>, max_ms: u64) -> RateVerdict {
         let max_ns = max_ms * 1_000_000;
         CRITERION.judge(&Grounds {
             marks,
@@ -250,44 +250,44 @@ mod tests {
     #[test]
     fn the_interval_decides() {
         let marks = marks(20, steady);
-        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 49)))), 90), Verdict::Met);
-        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 50)))), 90), Verdict::Undecided);
-        assert_eq!(judge(&marks, Some(percentile(60, Some((49, 70)))), 90), Verdict::Undecided);
-        let missed = Verdict::Missed(Miss::Percentile);
+        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 49)))), 90), RateVerdict::Met);
+        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 50)))), 90), RateVerdict::Undecided);
+        assert_eq!(judge(&marks, Some(percentile(60, Some((49, 70)))), 90), RateVerdict::Undecided);
+        let missed = RateVerdict::Missed(Miss::Percentile);
         assert_eq!(judge(&marks, Some(percentile(60, Some((51, 70)))), 90), missed);
-        assert_eq!(judge(&marks, None, 90), Verdict::Missed(Miss::NoAnswers));
+        assert_eq!(judge(&marks, None, 90), RateVerdict::Missed(Miss::NoAnswers));
     }
 
     #[test]
     fn without_an_interval_only_what_is_clear_is_decided() {
         let above = |share: u64| move |i: u64| Mark { above: if i < 15 { share } else { 0 }, ..steady(i) };
-        let missed = Verdict::Missed(Miss::Percentile);
+        let missed = RateVerdict::Missed(Miss::Percentile);
         assert_eq!(judge(&marks(15, above(20)), Some(percentile(60, None)), 90), missed);
         // The last quarter is calm.
-        assert_eq!(judge(&marks(20, above(20)), Some(percentile(60, None)), 90), Verdict::Undecided);
-        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 24), Verdict::Met);
-        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 26), Verdict::Undecided);
+        assert_eq!(judge(&marks(20, above(20)), Some(percentile(60, None)), 90), RateVerdict::Undecided);
+        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 24), RateVerdict::Met);
+        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 26), RateVerdict::Undecided);
         // Of a p99 fewer than 368 say nothing.
         let few = |known: u64| move |i: u64| Mark { known, ..steady(i) };
-        assert_eq!(judge(&marks(20, few(18)), Some(percentile(10, None)), 24), Verdict::Undecided);
-        assert_eq!(judge(&marks(20, few(19)), Some(percentile(10, None)), 24), Verdict::Met);
+        assert_eq!(judge(&marks(20, few(18)), Some(percentile(10, None)), 24), RateVerdict::Undecided);
+        assert_eq!(judge(&marks(20, few(19)), Some(percentile(10, None)), 24), RateVerdict::Met);
     }
 
     #[test]
     fn what_is_not_delivered_counts() {
         let good = Some(percentile(10, Some((9, 11))));
         let short = |ok: u64| move |i: u64| Mark { ok, ..steady(i) };
-        assert_eq!(judge(&marks(20, short(990)), good, 20), Verdict::Met);
-        assert_eq!(judge(&marks(20, short(989)), good, 20), Verdict::Missed(Miss::Delivered));
+        assert_eq!(judge(&marks(20, short(990)), good, 20), RateVerdict::Met);
+        assert_eq!(judge(&marks(20, short(989)), good, 20), RateVerdict::Missed(Miss::Delivered));
         // Of few arrivals, ten may be on their way.
         let few = |i: u64| Mark { due: 10, ok: if i < 10 { 9 } else { 10 }, ..steady(i) };
-        assert_eq!(judge(&marks(20, few), good, 20), Verdict::Met);
+        assert_eq!(judge(&marks(20, few), good, 20), RateVerdict::Met);
         // Of as few, three that failed are more than 1 %; two are not.
         let failed = |n: u64| {
             move |i: u64| Mark { due: 10, ok: 10 - u64::from(i < n), lost: u64::from(i < n), ..steady(i) }
         };
-        assert_eq!(judge(&marks(20, failed(3)), good, 20), Verdict::Missed(Miss::Delivered));
-        assert_eq!(judge(&marks(20, failed(2)), good, 20), Verdict::Met);
+        assert_eq!(judge(&marks(20, failed(3)), good, 20), RateVerdict::Missed(Miss::Delivered));
+        assert_eq!(judge(&marks(20, failed(2)), good, 20), RateVerdict::Met);
     }
 
     #[test]
@@ -305,10 +305,10 @@ mod tests {
                 is_generator,
             })
         };
-        assert_eq!(judge(Some(percentile(40, Some((35, 49))))), Verdict::Met);
-        assert_eq!(judge(Some(percentile(60, Some((51, 70))))), Verdict::Generator);
-        assert_eq!(judge(Some(percentile(49, Some((45, 55))))), Verdict::Generator);
-        assert_eq!(judge(None), Verdict::Generator);
+        assert_eq!(judge(Some(percentile(40, Some((35, 49))))), RateVerdict::Met);
+        assert_eq!(judge(Some(percentile(60, Some((51, 70))))), RateVerdict::Generator);
+        assert_eq!(judge(Some(percentile(49, Some((45, 55))))), RateVerdict::Generator);
+        assert_eq!(judge(None), RateVerdict::Generator);
     }
 
     #[test]
@@ -326,10 +326,10 @@ mod tests {
     fn growth_is_told_from_noise() {
         let good = Some(percentile(10, Some((9, 11))));
         let growing = |i: u64| Mark { level: 10 + 11 * i, ok: 1_000, ..steady(i) };
-        assert_eq!(judge(&marks(20, growing), good, 20), Verdict::Missed(Miss::Growing));
+        assert_eq!(judge(&marks(20, growing), good, 20), RateVerdict::Missed(Miss::Growing));
         let slowly = |i: u64| Mark { level: 10 + 9 * i, ..steady(i) };
-        assert_eq!(judge(&marks(20, slowly), good, 20), Verdict::Met);
+        assert_eq!(judge(&marks(20, slowly), good, 20), RateVerdict::Met);
         let noisy = |i: u64| Mark { level: 10 + 400 * (i % 7), ..steady(i) };
-        assert_eq!(judge(&marks(21, noisy), good, 20), Verdict::Met);
+        assert_eq!(judge(&marks(21, noisy), good, 20), RateVerdict::Met);
     }
 }

@@ -1,7 +1,7 @@
 //! Adds a trial up while it goes on, and tells when it may end.
 
-use super::criterion::{Criterion, Grounds, Mark, Miss, Percentile, Verdict, above, is_growing};
-use super::trial::{Outcome, Trial};
+use super::criterion::{Criterion, Grounds, Mark, Miss, Percentile, RateVerdict, above, is_growing};
+use super::trial::{Trial, TrialOutcome};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::interval::{Answer, EndedBy, History, answers};
@@ -115,11 +115,11 @@ impl Gather {
         }
         self.look = self.look + self.look;
         let ended = Ended { scheduled: self.totals.counters.measured.due, measured, steal_share: None };
-        self.verdict(&ended, End::Open).0 != Verdict::Undecided
+        self.verdict(&ended, End::Open).0 != RateVerdict::Undecided
     }
 
     /// What came of the trial, when its last interval is in.
-    pub fn finish(self, ended: &Ended) -> Outcome {
+    pub fn finish(self, ended: &Ended) -> TrialOutcome {
         let (verdict, whole, percentile, generator) = self.verdict(ended, End::Complete);
         let measured = &self.totals.counters.measured;
         let marks = self.window(ended.measured);
@@ -130,7 +130,7 @@ impl Gather {
         let response = self.totals.track(Series::Response);
         let mean_ns = response.mean_ns().filter(|_| self.totals.track(Series::ResponseCensored).count() == 0);
         let length_ns = ended.measured.0.max(1) as f64;
-        Outcome {
+        TrialOutcome {
             measured: ended.measured,
             scheduled: ended.scheduled,
             ok: measured.ok,
@@ -146,8 +146,8 @@ impl Gather {
             mean_ns,
             in_flight_mean: mean_ns.map(|_| response.sum_ns as f64 / length_ns),
             in_flight_end: marks.last().map_or(0, |m| m.level),
-            is_growing: is_growing(&marks) || verdict == Verdict::Missed(Miss::Growing),
-            generator: generator.filter(|_| verdict == Verdict::Generator),
+            is_growing: is_growing(&marks) || verdict == RateVerdict::Missed(Miss::Growing),
+            generator: generator.filter(|_| verdict == RateVerdict::Generator),
             verdict,
         }
     }
@@ -156,7 +156,7 @@ impl Gather {
         &self,
         ended: &Ended,
         end: End<'_>,
-    ) -> (Verdict, Survival, Option<Percentile>, Option<String>) {
+    ) -> (RateVerdict, Survival, Option<Percentile>, Option<String>) {
         let totals = &self.totals;
         let open = match end {
             End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),
@@ -352,7 +352,7 @@ mod tests {
     use unblink_core::schedule::Rate;
 
     /// Every second, 50 requests of one kind take 10 ms, and 50 of another take 100.
-    fn judged_by(of: Option<(Apart, usize)>) -> Outcome {
+    fn judged_by(of: Option<(Apart, usize)>) -> TrialOutcome {
         let length = Nanos::from_secs(20);
         let trial = Trial {
             number: 1,
@@ -386,8 +386,8 @@ mod tests {
         let of = |place| judged_by(Some((Apart::Operation, place)));
         let (all, fast, slow) = (judged_by(None), of(0), of(1));
         let verdicts = [&all, &fast, &slow].map(|outcome| outcome.verdict);
-        let missed = Verdict::Missed(Miss::Percentile);
-        assert_eq!(verdicts, [missed, Verdict::Met, missed]);
+        let missed = RateVerdict::Missed(Miss::Percentile);
+        assert_eq!(verdicts, [missed, RateVerdict::Met, missed]);
         let above = [&all, &fast, &slow].map(|outcome| outcome.above_share);
         assert_eq!(above, [Some(0.5), Some(0.0), Some(1.0)]);
         // What was offered and delivered is that of both.
@@ -395,7 +395,7 @@ mod tests {
     }
 
     /// For 20 s a journey a second ends after 10 ms, and `lost` of them fail; those that take 30 s end in the drain.
-    fn judged_with_drain(lost: u64) -> Outcome {
+    fn judged_with_drain(lost: u64) -> TrialOutcome {
         let length = Nanos::from_secs(20);
         let trial = Trial {
             number: 1,
@@ -434,12 +434,12 @@ mod tests {
         let outcome = judged_with_drain(0);
         assert_eq!(outcome.above_share, Some(0.5), "half of them took longer than the limit");
         assert_eq!(outcome.percentile.map(|percentile| percentile.value_ns / 1_000_000_000), Some(30));
-        assert_ne!(outcome.verdict, Verdict::Met);
+        assert_ne!(outcome.verdict, RateVerdict::Met);
         // What was offered and delivered are requests of the window.
         assert_eq!((outcome.offered_per_s, outcome.delivered_per_s), (10.0, 10.0));
         assert_eq!(
             judged_with_drain(1).verdict,
-            Verdict::Missed(Miss::Delivered),
+            RateVerdict::Missed(Miss::Delivered),
             "one of 41 is more than 1 %"
         );
     }

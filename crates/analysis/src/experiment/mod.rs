@@ -11,10 +11,10 @@ pub mod knee;
 mod simulated;
 mod trial;
 
-pub use criterion::{Criterion, DELIVERED_SHARE_MIN, Miss, Percentile, Verdict};
+pub use criterion::{Criterion, DELIVERED_SHARE_MIN, Miss, Percentile, RateVerdict};
 pub use gather::{Ended, Gather};
 pub use simulated::{SimulatedRunner, SimulatedSetup};
-pub use trial::{Outcome, Purpose, Step, Trial};
+pub use trial::{Purpose, Step, Trial, TrialOutcome};
 
 /// Decides which trial comes next.
 pub trait Experiment {

@@ -3,7 +3,7 @@
 use super::TrialRunner;
 use super::criterion::Criterion;
 use super::gather::{Ended, Gather};
-use super::trial::{Outcome, Trial};
+use super::trial::{Trial, TrialOutcome};
 use crate::evidence;
 use std::ops::ControlFlow;
 use unblink_core::dispatch::{Pool, Retry};
@@ -85,10 +85,10 @@ impl SimulatedRunner {
 
 impl TrialRunner for SimulatedRunner {
     type Trial = Trial;
-    type Outcome = Outcome;
+    type Outcome = TrialOutcome;
     type Error = PlanError;
 
-    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>, PlanError> {
+    fn run(&mut self, trial: &Trial) -> Result<Option<TrialOutcome>, PlanError> {
         self.world.rest(if trial.number > 1 { self.setup.rest } else { Nanos::ZERO });
         let plan = self.plan(trial.number, trial.rate, trial.settle, trial.measure_max)?;
         let pool = match self.setup.pool {

@@ -1,6 +1,6 @@
 //! A trial, and what came of it.
 
-use super::criterion::{Miss, Percentile, Verdict};
+use super::criterion::{Miss, Percentile, RateVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_core::schedule::Rate;
@@ -57,7 +57,7 @@ pub enum Purpose {
 
 /// What came of a trial.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// How long was measured.
     pub measured: Nanos,
     /// Measured arrivals by the schedule.
@@ -93,25 +93,25 @@ pub struct Outcome {
     /// Why the generator rather than the target was the limit.
     pub generator: Option<String>,
     /// Was the rate good?
-    pub verdict: Verdict,
+    pub verdict: RateVerdict,
 }
 
 /// A trial that has ended.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step<T = Trial, O = Outcome> {
+pub struct Step<T = Trial, O = TrialOutcome> {
     /// What was tried.
     pub trial: T,
     /// What came of it.
     pub outcome: O,
 }
 
-impl Outcome {
+impl TrialOutcome {
     /// The target kept up with what was offered, however slowly it answered.
     pub fn is_stationary(&self) -> bool {
-        let falls_behind = Verdict::Missed(Miss::Growing) == self.verdict
-            || Verdict::Missed(Miss::Delivered) == self.verdict
-            || Verdict::Missed(Miss::NoAnswers) == self.verdict;
-        self.verdict != Verdict::Generator && !falls_behind && !self.is_growing
+        let falls_behind = RateVerdict::Missed(Miss::Growing) == self.verdict
+            || RateVerdict::Missed(Miss::Delivered) == self.verdict
+            || RateVerdict::Missed(Miss::NoAnswers) == self.verdict;
+        self.verdict != RateVerdict::Generator && !falls_behind && !self.is_growing
     }
 }
 

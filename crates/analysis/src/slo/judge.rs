@@ -4,7 +4,7 @@
 //! changes, an event decides, the run is short), what can still be said is what this run itself shows: it has missed
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
-use super::judgement::{Judgement, Reason, Verdict};
+use super::judgement::{Judgement, Reason, VerdictStatus};
 use super::lost::in_spite_of_lost;
 use super::needed::needed;
 use super::ratio::binomial_share;
@@ -25,18 +25,18 @@ impl Judgement {
 
     /// Met and missed only where what was found can't have decided it.
     fn in_view_of(self, objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
-        let is_decided = self.verdict != Verdict::Inconclusive;
+        let is_decided = self.verdict != VerdictStatus::Inconclusive;
         match self.verdict {
             _ if is_decided && !run.is_accounted => {
-                self.decided(Verdict::Inconclusive, Reason::NotBelievable)
+                self.decided(VerdictStatus::Inconclusive, Reason::NotBelievable)
             }
-            Verdict::Pass if run.moved(objective.figure).may_flatter() => {
-                self.decided(Verdict::Inconclusive, Reason::NotBelievable)
+            VerdictStatus::Pass if run.moved(objective.figure).may_flatter() => {
+                self.decided(VerdictStatus::Inconclusive, Reason::NotBelievable)
             }
             // Failed answers are nobody's lateness.
-            Verdict::Fail if self.reason == Reason::Unanswered => self,
-            Verdict::Fail if !is_missed_without(objective, population, run, &self) => {
-                self.decided(Verdict::Inconclusive, Reason::Generator)
+            VerdictStatus::Fail if self.reason == Reason::Unanswered => self,
+            VerdictStatus::Fail if !is_missed_without(objective, population, run, &self) => {
+                self.decided(VerdictStatus::Inconclusive, Reason::Generator)
             }
             _ => self,
         }
@@ -84,21 +84,21 @@ fn unanswered(
 ) -> Judgement {
     let counts = population.counts;
     let failed = counts.failed.saturating_sub(population.relief.failed);
-    if objective.figure.unit() != Unit::Time || failed == 0 || judgement.verdict == Verdict::Fail {
+    if objective.figure.unit() != Unit::Time || failed == 0 || judgement.verdict == VerdictStatus::Fail {
         return judgement;
     }
     let answered = population.completed.count() + population.censored.count() + population.open;
     if answered == 0 {
         return Judgement { samples: counts.arrivals, ..judgement }
-            .decided(Verdict::Fail, Reason::Unanswered);
+            .decided(VerdictStatus::Fail, Reason::Unanswered);
     }
     let Figure::Quantile(q) = objective.figure else { return judgement };
     let share = |failed: u64| binomial_share(failed, failed + answered);
     match () {
         () if run.errors_are_judged => judgement,
-        () if share(failed).0 > 1.0 - q => judgement.decided(Verdict::Fail, Reason::Unanswered),
-        () if judgement.verdict == Verdict::Pass && exceeds(counts.failed, answered, q) => {
-            judgement.decided(Verdict::Inconclusive, Reason::Unanswered)
+        () if share(failed).0 > 1.0 - q => judgement.decided(VerdictStatus::Fail, Reason::Unanswered),
+        () if judgement.verdict == VerdictStatus::Pass && exceeds(counts.failed, answered, q) => {
+            judgement.decided(VerdictStatus::Inconclusive, Reason::Unanswered)
         }
         () => judgement,
     }
@@ -128,17 +128,17 @@ pub fn judge_windows(
     // 19 of 20 are 95 %, whatever rounding makes of it.
     let is_enough = |share: f64| share >= windows.share - 1e-9;
     let (verdict, reason) = match (is_enough(low), is_enough(high)) {
-        (true, _) => (Verdict::Pass, Reason::Windows),
-        (_, false) => (Verdict::Fail, Reason::Windows),
-        _ => (Verdict::Inconclusive, Reason::Windows),
+        (true, _) => (VerdictStatus::Pass, Reason::Windows),
+        (_, false) => (VerdictStatus::Fail, Reason::Windows),
+        _ => (VerdictStatus::Inconclusive, Reason::Windows),
     };
-    let is_flattered = verdict == Verdict::Pass && run.moved(objective.figure).may_flatter();
-    if verdict != Verdict::Inconclusive && run.lost > 0 {
+    let is_flattered = verdict == VerdictStatus::Pass && run.moved(objective.figure).may_flatter();
+    if verdict != VerdictStatus::Inconclusive && run.lost > 0 {
         // In which windows they fell due is not known.
-        return judgement.decided(Verdict::Inconclusive, Reason::Lost);
+        return judgement.decided(VerdictStatus::Inconclusive, Reason::Lost);
     }
-    match is_flattered || (verdict != Verdict::Inconclusive && !run.is_accounted) {
-        true => judgement.decided(Verdict::Inconclusive, Reason::NotBelievable),
+    match is_flattered || (verdict != VerdictStatus::Inconclusive && !run.is_accounted) {
+        true => judgement.decided(VerdictStatus::Inconclusive, Reason::NotBelievable),
         false => judgement.decided(verdict, reason),
     }
 }
@@ -174,18 +174,18 @@ pub fn quantile(
     let at = |rank: u64| survival.quantile(rank as f64 / n as f64);
     // A lower bound beyond the limit is beyond it, whatever the value is.
     if low.and_then(at).is_some_and(|low| !objective.holds(low.value_ns as f64)) {
-        return judgement.decided(Verdict::Fail, Reason::ThisRun);
+        return judgement.decided(VerdictStatus::Fail, Reason::ThisRun);
     }
     let longest = survival.steps().last().map(|(ns, _)| ns as f64);
     let is_all_within = survival.censored() == 0 && longest.is_some_and(|ns| objective.holds(ns));
     let is_within =
         high.and_then(at).is_some_and(|high| !high.censored && objective.holds(high.value_ns as f64));
     match (high, answer) {
-        (None, _) => judgement.decided(Verdict::Inconclusive, Reason::FewSamples),
-        (Some(_), _) if is_all_within => judgement.decided(Verdict::Pass, Reason::ThisRun),
-        (Some(_), None) if is_within => judgement.decided(Verdict::Pass, Reason::ThisRun),
-        (Some(_), None) => judgement.decided(Verdict::Inconclusive, Reason::Straddles),
-        (Some(_), Some(_)) => judgement.decided(Verdict::Inconclusive, Reason::NoInterval),
+        (None, _) => judgement.decided(VerdictStatus::Inconclusive, Reason::FewSamples),
+        (Some(_), _) if is_all_within => judgement.decided(VerdictStatus::Pass, Reason::ThisRun),
+        (Some(_), None) if is_within => judgement.decided(VerdictStatus::Pass, Reason::ThisRun),
+        (Some(_), None) => judgement.decided(VerdictStatus::Inconclusive, Reason::Straddles),
+        (Some(_), Some(_)) => judgement.decided(VerdictStatus::Inconclusive, Reason::NoInterval),
     }
 }
 
@@ -202,9 +202,9 @@ fn max(objective: &Objective, population: &Population<'_>) -> Judgement {
     judgement.value = Some(value);
     judgement.is_lower_bound = open > 0;
     match (objective.holds(value), open) {
-        (false, _) => judgement.decided(Verdict::Fail, Reason::ThisRun),
-        (true, 0) => judgement.decided(Verdict::Pass, Reason::ThisRun),
-        (true, _) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
+        (false, _) => judgement.decided(VerdictStatus::Fail, Reason::ThisRun),
+        (true, 0) => judgement.decided(VerdictStatus::Pass, Reason::ThisRun),
+        (true, _) => judgement.decided(VerdictStatus::Inconclusive, Reason::Censored),
     }
 }
 
@@ -222,11 +222,13 @@ fn mean(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgem
     let (holds, is_known) = (objective.holds(value), open == 0);
     let is_all_within = is_known && objective.holds(population.completed.max_ns as f64);
     match (holds, is_known) {
-        (false, false) => judgement.decided(Verdict::Fail, Reason::ThisRun),
-        (true, false) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
-        (true, true) if is_all_within || !run.is_steady => judgement.decided(Verdict::Pass, Reason::ThisRun),
-        (false, true) if !run.is_steady => judgement.decided(Verdict::Fail, Reason::ThisRun),
-        _ => judgement.decided(Verdict::Inconclusive, Reason::NoInterval),
+        (false, false) => judgement.decided(VerdictStatus::Fail, Reason::ThisRun),
+        (true, false) => judgement.decided(VerdictStatus::Inconclusive, Reason::Censored),
+        (true, true) if is_all_within || !run.is_steady => {
+            judgement.decided(VerdictStatus::Pass, Reason::ThisRun)
+        }
+        (false, true) if !run.is_steady => judgement.decided(VerdictStatus::Fail, Reason::ThisRun),
+        _ => judgement.decided(VerdictStatus::Inconclusive, Reason::NoInterval),
     }
 }
 
@@ -256,13 +258,13 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
     }
     let Some((low, high)) = history.independent_share().map(widened) else { return judgement };
     if !objective.holds(low) {
-        judgement.decided(Verdict::Fail, Reason::ThisRun)
+        judgement.decided(VerdictStatus::Fail, Reason::ThisRun)
     } else if objective.holds(high) && (is_clean || !run.is_steady) {
-        judgement.decided(Verdict::Pass, Reason::ThisRun)
+        judgement.decided(VerdictStatus::Pass, Reason::ThisRun)
     } else if is_clean {
-        judgement.decided(Verdict::Inconclusive, Reason::FewSamples)
+        judgement.decided(VerdictStatus::Inconclusive, Reason::FewSamples)
     } else {
-        judgement.decided(Verdict::Inconclusive, Reason::NoInterval)
+        judgement.decided(VerdictStatus::Inconclusive, Reason::NoInterval)
     }
 }
 
@@ -276,7 +278,7 @@ fn achieved(
 ) -> Judgement {
     let mut judgement = Judgement::new(population.counts.arrivals);
     let Some(unit) = unit_per_s.filter(|unit| *unit > 0.0) else {
-        return judgement.decided(Verdict::Inconclusive, Reason::NotThere);
+        return judgement.decided(VerdictStatus::Inconclusive, Reason::NotThere);
     };
     judgement.value = Some(run.achieved_per_s / unit);
     let (low, high) = (run.achieved_per_s, run.achieved_in_load_per_s.max(run.achieved_per_s));
@@ -286,7 +288,7 @@ fn achieved(
     let (low, high) = ((low - by_phase).max(0.0), high + by_phase);
     (judgement.low, judgement.high) = (Some(low / unit), Some(high / unit));
     match judgement.by_interval(objective, Reason::Straddles) {
-        decided if decided.verdict == Verdict::Inconclusive => decided,
+        decided if decided.verdict == VerdictStatus::Inconclusive => decided,
         decided => Judgement { reason: Reason::ThisRun, ..decided },
     }
 }

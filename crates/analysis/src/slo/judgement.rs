@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "VerdictStatus")]
-pub enum Verdict {
+pub enum VerdictStatus {
     /// Yes.
     Pass,
     /// It can't be told.
@@ -55,7 +55,7 @@ pub enum Reason {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Judgement {
     /// Is it met?
-    pub verdict: Verdict,
+    pub verdict: VerdictStatus,
     /// Why.
     pub reason: Reason,
     /// The figure; of windows, the share of good ones.
@@ -77,7 +77,7 @@ pub struct Judgement {
 impl Judgement {
     pub(super) fn new(samples: u64) -> Judgement {
         Judgement {
-            verdict: Verdict::Inconclusive,
+            verdict: VerdictStatus::Inconclusive,
             reason: Reason::FewSamples,
             value: None,
             is_lower_bound: false,
@@ -91,18 +91,18 @@ impl Judgement {
 
     /// Of a target that was asked and did not answer.
     pub fn unanswered() -> Judgement {
-        Judgement::new(0).decided(Verdict::Fail, Reason::Unanswered)
+        Judgement::new(0).decided(VerdictStatus::Fail, Reason::Unanswered)
     }
 
     /// The same of a run that was stopped before its planned end, which can only miss an objective.
     pub fn of_stopped(self) -> Judgement {
         match self.verdict {
-            Verdict::Pass => self.decided(Verdict::Inconclusive, Reason::Withheld),
-            Verdict::Inconclusive | Verdict::Fail => self,
+            VerdictStatus::Pass => self.decided(VerdictStatus::Inconclusive, Reason::Withheld),
+            VerdictStatus::Inconclusive | VerdictStatus::Fail => self,
         }
     }
 
-    pub(super) fn decided(self, verdict: Verdict, reason: Reason) -> Judgement {
+    pub(super) fn decided(self, verdict: VerdictStatus, reason: Reason) -> Judgement {
         Judgement { verdict, reason, ..self }
     }
 
@@ -113,12 +113,12 @@ impl Judgement {
             false => (self.high, self.low),
         };
         if better.is_some_and(|end| !objective.holds(end)) {
-            return self.decided(Verdict::Fail, Reason::Interval);
+            return self.decided(VerdictStatus::Fail, Reason::Interval);
         }
         match worse {
-            Some(end) if objective.holds(end) => self.decided(Verdict::Pass, Reason::Interval),
-            Some(_) => self.decided(Verdict::Inconclusive, Reason::Straddles),
-            None => self.decided(Verdict::Inconclusive, otherwise),
+            Some(end) if objective.holds(end) => self.decided(VerdictStatus::Pass, Reason::Interval),
+            Some(_) => self.decided(VerdictStatus::Inconclusive, Reason::Straddles),
+            None => self.decided(VerdictStatus::Inconclusive, otherwise),
         }
     }
 }

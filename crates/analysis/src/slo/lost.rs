@@ -1,7 +1,7 @@
 //! What a judgement is worth where machines were lost, and nobody knows what came of their arrivals: an objective is met or
 //! missed only if it is so however these ended, all of them at once or none of them ever.
 
-use super::{Figure, Judgement, Objective, Population, Reason, Run, Verdict};
+use super::{Figure, Judgement, Objective, Population, Reason, Run, VerdictStatus};
 
 /// Where a figure would lie if all that was lost had been answered at once, and if nothing of it ever had been.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,15 +18,16 @@ pub(super) fn in_spite_of_lost(
     run: &Run,
     judge: impl Fn(&Objective) -> Judgement,
 ) -> Judgement {
-    if run.lost == 0 || judgement.verdict == Verdict::Inconclusive {
+    if run.lost == 0 || judgement.verdict == VerdictStatus::Inconclusive {
         return judgement;
     }
     // An answer that never comes makes everything worse. What is met must be so at its worst, what is missed at its best.
     let asks_for_good = objective.is_upper_limit() == objective.figure.is_better_small();
-    let then = if asks_for_good == (judgement.verdict == Verdict::Pass) { If::Never } else { If::AtOnce };
+    let then =
+        if asks_for_good == (judgement.verdict == VerdictStatus::Pass) { If::Never } else { If::AtOnce };
     match stands(&judgement, objective, population, run, then, judge) {
         true => judgement,
-        false => judgement.decided(Verdict::Inconclusive, Reason::Lost),
+        false => judgement.decided(VerdictStatus::Inconclusive, Reason::Lost),
     }
 }
 
@@ -41,7 +42,7 @@ fn stands(
 ) -> bool {
     let (lost, known) = (run.lost as f64, population.samples(objective.figure) as f64);
     let of_all = known / (known + lost);
-    let is_met = judgement.verdict == Verdict::Pass;
+    let is_met = judgement.verdict == VerdictStatus::Pass;
     let holds_as_judged = |value: f64| objective.holds(value) == is_met;
     // The end of the interval that is nearest to the limit.
     let end = if is_met == objective.is_upper_limit() { judgement.high } else { judgement.low };

@@ -23,11 +23,11 @@ mod text;
 mod window;
 
 pub use evidence::{Counts, Population, Relief, Run, Subject};
-pub use judgement::{Judgement, Reason, Verdict};
+pub use judgement::{Judgement, Reason, VerdictStatus};
 pub use outstanding::Outstanding;
 pub use parse::SloError;
 pub use ratio::RatioHistory;
-pub use window::{AbortWatch, Failures, Part, WindowCounts, WindowWatch};
+pub use window::{AbortWatch, Failures, Stretch, WindowCounts, WindowWatch};
 
 use unblink_core::record::{Series, Track};
 use unblink_core::time::Nanos;

@@ -1,6 +1,6 @@
 //! What hangs has no record yet: how many have waited for longer than a limit at the end of an interval.
 
-use super::{Figure, Measure, Objective, Part, Unit};
+use super::{Figure, Measure, Objective, Stretch, Unit};
 use std::collections::VecDeque;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
@@ -71,9 +71,9 @@ impl Outstanding {
     }
 }
 
-impl Part {
+impl Stretch {
     /// The same part with what hangs at its end, as [`Outstanding::add`] gives it.
-    pub fn with_stuck(self, (stuck, stuck_sent): (u64, u64)) -> Part {
-        Part { stuck, stuck_sent, ..self }
+    pub fn with_stuck(self, (stuck, stuck_sent): (u64, u64)) -> Stretch {
+        Stretch { stuck, stuck_sent, ..self }
     }
 }

@@ -8,7 +8,7 @@ use unblink_core::time::Nanos;
 
 /// What an objective needs to know of one stretch of time.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub struct Part {
+pub struct Stretch {
     /// Response times that do not hold.
     pub beyond: u64,
     /// Known only to be longer than an age that still holds.
@@ -55,7 +55,7 @@ enum Held {
     Unknown,
 }
 
-impl Part {
+impl Stretch {
     /// An interval against `objective`, which is of what is good: `measure` of all of it, or of what is recorded apart in one
     /// place.
     pub fn of_interval(
@@ -63,9 +63,9 @@ impl Part {
         measure: Measure,
         interval: &Interval,
         of: Option<(Apart, usize)>,
-    ) -> Part {
+    ) -> Stretch {
         let bank = &interval.bank;
-        let own = Part::own(objective, measure, interval, of.is_none());
+        let own = Stretch::own(objective, measure, interval, of.is_none());
         let [completed, censored, _] = measure.series();
         if let Some((by, place)) = of
             && let Some(apart) = bank.apart(by).get(place)
@@ -73,10 +73,13 @@ impl Part {
             let records = bank.apart(by);
             // How long these took is not known any more.
             let spilled = apart.sums(completed).spilled + apart.sums(censored).spilled;
-            let times =
-                Part::of_times(objective, &records.track(place, completed), &records.track(place, censored));
+            let times = Stretch::of_times(
+                objective,
+                &records.track(place, completed),
+                &records.track(place, censored),
+            );
             let of = &apart.outcomes;
-            return Part {
+            return Stretch {
                 ok: of.ok,
                 failed: of.failed_total(),
                 errors: of.failed_total() + of.timed_out,
@@ -87,24 +90,24 @@ impl Part {
             };
         }
         let measured = &bank.counters.measured;
-        Part {
+        Stretch {
             due: measured.due,
             ok: measured.ok,
             failed: measured.failed_total(),
             errors: measured.failed_total() + measured.timed_out,
             ended: measured.ended(),
-            ..Part::of_times(objective, bank.track(completed), bank.track(censored)).with(own)
+            ..Stretch::of_times(objective, bank.track(completed), bank.track(censored)).with(own)
         }
     }
 
     /// What the generator itself may have done in the interval. Which of the touched arrivals belong to one request of
     /// several is not known: then all do, and none would have been slow. The same holds of first events and gaps.
-    fn own(objective: &Objective, measure: Measure, interval: &Interval, is_all: bool) -> Part {
+    fn own(objective: &Objective, measure: Measure, interval: &Interval, is_all: bool) -> Stretch {
         let bank = &interval.bank;
         let hindered = bank.track(measure.series()[2]);
         let without = (is_all && measure == Measure::Response).then(|| bank.track(Series::Unhindered));
         let left = without.map_or(0, |without| objective.beyond(without));
-        Part {
+        Stretch {
             beyond_own: objective.beyond(hindered).saturating_sub(left),
             sum_own_ns: (hindered.sum_ns - without.map_or(0, |without| without.sum_ns)) as f64,
             errors_own: bank.counters.measured.errors_hindered(),
@@ -112,28 +115,28 @@ impl Part {
             is_unseen: is_full(&bank.counters.own),
             away: bank.counters.own.paused,
             covered: bank.counters.own.total,
-            ..Part::default()
+            ..Stretch::default()
         }
     }
 
-    fn with(self, own: Part) -> Part {
-        let Part { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, .. } = own;
-        Part { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, ..self }
+    fn with(self, own: Stretch) -> Stretch {
+        let Stretch { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, .. } = own;
+        Stretch { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, ..self }
     }
 
     /// Response times of a stretch against `objective`, which is of what is good.
-    pub fn of_times(objective: &Objective, completed: &Track<u64>, censored: &Track<u64>) -> Part {
+    pub fn of_times(objective: &Objective, completed: &Track<u64>, censored: &Track<u64>) -> Stretch {
         let (late, cut) = (objective.beyond(completed), objective.beyond(censored));
-        Part {
+        Stretch {
             beyond: late + cut,
             unknown: censored.count() - cut,
             samples: completed.count() + censored.count(),
             sum_ns: (completed.sum_ns + censored.sum_ns) as f64,
-            ..Part::default()
+            ..Stretch::default()
         }
     }
 
-    fn add(&mut self, next: &Part) {
+    fn add(&mut self, next: &Stretch) {
         self.beyond += next.beyond;
         self.unknown += next.unknown;
         self.samples += next.samples;
@@ -170,13 +173,13 @@ impl Part {
     }
 
     /// The same without what the generator may have done.
-    fn without_own(&self) -> Part {
+    fn without_own(&self) -> Stretch {
         let timed_out = self.errors - self.failed;
         let errors_own = match self.is_unseen {
             true => self.failed_own + timed_out,
             false => self.errors_own,
         };
-        Part {
+        Stretch {
             beyond: self.beyond.saturating_sub(self.beyond_own),
             stuck: if self.has_own() { self.stuck_sent } else { self.stuck },
             sum_ns: (self.sum_ns - self.sum_own_ns).max(0.0),
@@ -289,7 +292,7 @@ pub struct WindowWatch {
     failures: Failures,
     length: Nanos,
     from: Nanos,
-    open: Option<(u64, Part)>,
+    open: Option<(u64, Stretch)>,
     /// Up to here the load has been seen.
     seen_to: Nanos,
     counts: WindowCounts,
@@ -311,7 +314,7 @@ impl WindowWatch {
 
     /// Takes in what was recorded from `start` for `length`: it belongs to the window in which its middle lies.
     /// Windows begin before `load_to`; what is recorded later belongs to the last.
-    pub fn add(&mut self, start: Nanos, length: Nanos, load_to: Nanos, part: &Part) {
+    pub fn add(&mut self, start: Nanos, length: Nanos, load_to: Nanos, part: &Stretch) {
         let middle = start + Nanos(length.0 / 2);
         if middle < self.from {
             return;
@@ -386,7 +389,7 @@ impl AbortWatch {
     }
 
     /// Looks at the next interval; true when it has hurt for the whole hold time without a break.
-    pub fn look(&mut self, length: Nanos, part: &Part) -> bool {
+    pub fn look(&mut self, length: Nanos, part: &Stretch) -> bool {
         match part.holds(&self.good, Failures::Ignored, length) {
             Held::No => self.hurting += length,
             // At a low rate nothing ends in many an interval: that is neither good nor bad. Answers that end have no event then.

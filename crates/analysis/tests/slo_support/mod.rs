@@ -103,7 +103,7 @@ impl World {
         judge::judge(&slo.objective, &population, &facts)
     }
 
-    pub(crate) fn verdict(&self, text: &str) -> (Verdict, Reason) {
+    pub(crate) fn verdict(&self, text: &str) -> (VerdictStatus, Reason) {
         let judgement = self.judge_in(text, |_| ());
         (judgement.verdict, judgement.reason)
     }

@@ -1,6 +1,6 @@
 //! `unblink.compare/2`: a baseline and a candidate side by side.
 
-use crate::document::{LoadPlan, RunPlan, RunStatus, Target, TargetsBeyond, Tool, ValidityStatus};
+use crate::document::{LoadPlan, Requested, RunPlan, RunStatus, TargetsBeyond, Tool, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use unblink_analysis::compare::BandPoint;
@@ -26,7 +26,7 @@ pub struct CompareDocument {
     /// Nothing was sent: the runs are simulated.
     pub simulated: bool,
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: ComparisonOutcome,
     /// Why there is no verdict.
     pub reason: Option<NoVerdictReason>,
     /// What decides.
@@ -59,7 +59,8 @@ pub struct CompareDocument {
 /// What the comparison says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+#[schemars(rename = "Outcome")]
+pub enum ComparisonOutcome {
     /// The candidate is slower.
     Regression,
     /// The candidate is faster.
@@ -114,7 +115,7 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// What its runs requested, as the first of them says.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,

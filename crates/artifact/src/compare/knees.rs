@@ -1,6 +1,6 @@
 //! From the documents of searches to one that says whether the highest rate has changed.
 
-use super::Outcome;
+use super::ComparisonOutcome;
 use crate::bounded::{self, SEARCH_BYTES_MAX};
 use crate::document::Tool;
 use crate::knee::{KneeDocument, KneeStatus, RefusalCode};
@@ -32,7 +32,7 @@ pub struct KneesDocument {
     /// The load came from one kind of machine; otherwise the ratio is given, without a verdict.
     pub same_environment: bool,
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: ComparisonOutcome,
     /// A smaller change, as a share of the baseline, does not count.
     pub effect_min: f64,
     /// Candidate over baseline; `null` when a search has no answer, only a bracket.
@@ -159,11 +159,11 @@ pub fn compare_knees(
         simulated: question.is_some_and(|q| q.simulated),
         same_environment,
         outcome: match found.moved {
-            _ if !same_environment => Outcome::NoVerdict,
-            Moved::Lower => Outcome::Regression,
-            Moved::Higher => Outcome::Improvement,
-            Moved::Not => Outcome::NoRegression,
-            Moved::Unknown => Outcome::NoVerdict,
+            _ if !same_environment => ComparisonOutcome::NoVerdict,
+            Moved::Lower => ComparisonOutcome::Regression,
+            Moved::Higher => ComparisonOutcome::Improvement,
+            Moved::Not => ComparisonOutcome::NoRegression,
+            Moved::Unknown => ComparisonOutcome::NoVerdict,
         },
         effect_min,
         ratio: found.ratio,

@@ -5,8 +5,8 @@ mod knees;
 mod load;
 
 pub use document::{
-    BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedJourney, ComparedRun, Line, NoVerdictReason, Outcome,
-    Quantity, Rule, Side,
+    BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedJourney, ComparedRun, ComparisonOutcome, Line,
+    NoVerdictReason, Quantity, Rule, Side,
 };
 pub use knees::{COMPARE_KNEES_SCHEMA, ComparedKnee, KneesDocument, KneesError, compare_knees, knee_folders};
 pub(crate) use knees::{of_search, read_searches};
@@ -18,7 +18,7 @@ use crate::folder::{FolderError, RUN_FILE, replay};
 use crate::header::RunHeader;
 use crate::names::few;
 use std::path::{Path, PathBuf};
-use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
+use unblink_analysis::compare::{self as analysis, ComparisonVerdict, NoVerdict};
 use unblink_analysis::quantile::nearest_rank;
 use unblink_analysis::validity::{GENERATOR_IS_NARROWEST, is_targets_doing};
 use unblink_core::record::Apart;
@@ -196,9 +196,9 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
     let found = (!base.is_empty() && cand.len() + failed > 0)
         .then(|| analysis::compare_with_failed(&base, &cand, failed, &rule));
     let (outcome, mut reason) = match found.as_ref().map(|found| found.verdict) {
-        _ if spec.interrupted => (Outcome::NoVerdict, Some(NoVerdictReason::Interrupted)),
+        _ if spec.interrupted => (ComparisonOutcome::NoVerdict, Some(NoVerdictReason::Interrupted)),
         Some(verdict) => said(verdict),
-        None => (Outcome::NoVerdict, Some(NoVerdictReason::TooFewRuns)),
+        None => (ComparisonOutcome::NoVerdict, Some(NoVerdictReason::TooFewRuns)),
     };
     // One each that are left of several are not what was asked for.
     let complete = all.iter().filter(|run| run.document.status == RunStatus::Complete).count();
@@ -321,12 +321,12 @@ fn same(runs: &[&ReadRun]) -> Option<(usize, usize)> {
     (0..ids.len()).find_map(earlier)
 }
 
-fn said(verdict: Verdict) -> (Outcome, Option<NoVerdictReason>) {
+fn said(verdict: ComparisonVerdict) -> (ComparisonOutcome, Option<NoVerdictReason>) {
     let why = match verdict {
-        Verdict::Regression => return (Outcome::Regression, None),
-        Verdict::Improvement => return (Outcome::Improvement, None),
-        Verdict::NoRegression => return (Outcome::NoRegression, None),
-        Verdict::None(why) => why,
+        ComparisonVerdict::Regression => return (ComparisonOutcome::Regression, None),
+        ComparisonVerdict::Improvement => return (ComparisonOutcome::Improvement, None),
+        ComparisonVerdict::NoRegression => return (ComparisonOutcome::NoRegression, None),
+        ComparisonVerdict::None(why) => why,
     };
     let reason = match why {
         NoVerdict::WithinRunOnly => NoVerdictReason::WithinRunOnly,
@@ -337,7 +337,7 @@ fn said(verdict: Verdict) -> (Outcome, Option<NoVerdictReason>) {
         NoVerdict::FailuresDiffer => NoVerdictReason::FailuresDiffer,
         NoVerdict::CandidateFails => NoVerdictReason::CandidateFails,
     };
-    (Outcome::NoVerdict, Some(reason))
+    (ComparisonOutcome::NoVerdict, Some(reason))
 }
 
 /// Simulated runs don't care when they were simulated.

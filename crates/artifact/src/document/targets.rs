@@ -9,7 +9,8 @@ pub const SCRIPT: &str = "script";
 
 /// One request of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
+#[schemars(rename = "Target")]
+pub struct Requested {
     /// How it is called in the report.
     pub name: String,
     /// HTTP method.
@@ -29,7 +30,7 @@ pub struct TargetsBeyond {
 
 impl TargetsBeyond {
     /// Counts one more.
-    pub fn add(beyond: Option<TargetsBeyond>, target: &Target) -> TargetsBeyond {
+    pub fn add(beyond: Option<TargetsBeyond>, target: &Requested) -> TargetsBeyond {
         let (count, before) = beyond.map_or((0, String::new()), |beyond| (beyond.count, beyond.fingerprint));
         let text = format!("{before} {} {} {}", target.method, target.url, target.name);
         TargetsBeyond { count: count + 1, fingerprint: fingerprint(&text) }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub use unblink_analysis::slo::{Reason as VerdictReason, Verdict as VerdictStatus};
+pub use unblink_analysis::slo::{Reason as VerdictReason, VerdictStatus};
 
 /// What is asked of a run, known when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

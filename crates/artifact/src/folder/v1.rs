@@ -3,7 +3,7 @@
 use crate::document::{
     self, ArrivalProcess, ArrivalTimes, Arrivals, Connections, Distribution, Load, LoadKind, LoadModel,
     LoadPhase, LoadPlan, LoadShape, Operation, OperationArrivals, OperationPlan, Origin, OriginName, Pacing,
-    PrecisionGoal, Process, Protocol, RunDocument, RunPlan, Scheme, Target,
+    PrecisionGoal, Process, Protocol, Requested, RunDocument, RunPlan, Scheme,
 };
 use crate::header::{ConnectionPlan, OriginPlan, RunHeader};
 use serde::Deserialize;
@@ -109,7 +109,7 @@ fn get<T: DeserializeOwned>(object: &Object, name: &str) -> Result<T> {
 
 /// What header and document have in common.
 struct Common {
-    targets: Vec<Target>,
+    targets: Vec<Requested>,
     is_simulated: bool,
 }
 

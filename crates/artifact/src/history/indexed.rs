@@ -1,7 +1,8 @@
 //! One run as the history keeps it.
 
 use crate::document::{
-    Arrivals, Distribution, LoadModel, Rate, RunDocument, RunStatus, Target, TargetsBeyond, Validity, Verdict,
+    Arrivals, Distribution, LoadModel, Rate, Requested, RunDocument, RunStatus, TargetsBeyond, Validity,
+    Verdict,
 };
 use crate::folder::{FolderError, read_folder, report_part};
 use crate::history::{LabelError, RunLabels, series};
@@ -35,7 +36,7 @@ pub struct IndexedRun {
     /// The load in one line; of a simulated run with its network, generator and client, where these are not perfect.
     pub load: String,
     /// What was requested; secrets masked.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,

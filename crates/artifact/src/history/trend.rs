@@ -1,7 +1,7 @@
 //! A percentile over the runs of a series, and where its level changed.
 
 use super::{IndexedRun, levels};
-use crate::document::{RunStatus, Target, TargetsBeyond, ValidityStatus};
+use crate::document::{Requested, RunStatus, TargetsBeyond, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_analysis::change_points::ALARM_LEVEL;
@@ -21,7 +21,7 @@ pub struct TrendDocument {
     /// Their load in one line.
     pub load: String,
     /// What they requested.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,

@@ -5,7 +5,7 @@ use super::{
     KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
 };
 use unblink_analysis::experiment::knee::{self, Bracket, Doom, Knee, Reaches};
-use unblink_analysis::experiment::{Experiment, Miss, Outcome, Percentile, Step, Trial, Verdict};
+use unblink_analysis::experiment::{Experiment, Miss, Percentile, RateVerdict, Step, Trial, TrialOutcome};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -146,13 +146,13 @@ impl From<&Step> for KneeTrial {
             is_growing: outcome.is_growing,
             generator: outcome.generator.clone(),
             verdict: match outcome.verdict {
-                Verdict::Met => TrialVerdict::Met,
-                Verdict::Missed(Miss::NoAnswers) => TrialVerdict::NoAnswers,
-                Verdict::Missed(Miss::Growing) => TrialVerdict::Growing,
-                Verdict::Missed(Miss::Delivered) => TrialVerdict::Delivered,
-                Verdict::Missed(Miss::Percentile) => TrialVerdict::Percentile,
-                Verdict::Undecided => TrialVerdict::Undecided,
-                Verdict::Generator => TrialVerdict::Generator,
+                RateVerdict::Met => TrialVerdict::Met,
+                RateVerdict::Missed(Miss::NoAnswers) => TrialVerdict::NoAnswers,
+                RateVerdict::Missed(Miss::Growing) => TrialVerdict::Growing,
+                RateVerdict::Missed(Miss::Delivered) => TrialVerdict::Delivered,
+                RateVerdict::Missed(Miss::Percentile) => TrialVerdict::Percentile,
+                RateVerdict::Undecided => TrialVerdict::Undecided,
+                RateVerdict::Generator => TrialVerdict::Generator,
             },
             theory_mean_ns: None,
         }
@@ -175,7 +175,7 @@ impl From<&KneeTrial> for Step {
             low_ns: line.percentile_low_ns,
             high_ns: line.percentile_high_ns,
         });
-        let outcome = Outcome {
+        let outcome = TrialOutcome {
             measured: Nanos(line.measured_ns),
             scheduled: line.scheduled,
             ok: line.ok,
@@ -194,13 +194,13 @@ impl From<&KneeTrial> for Step {
             is_growing: line.is_growing,
             generator: line.generator.clone(),
             verdict: match line.verdict {
-                TrialVerdict::Met => Verdict::Met,
-                TrialVerdict::NoAnswers => Verdict::Missed(Miss::NoAnswers),
-                TrialVerdict::Growing => Verdict::Missed(Miss::Growing),
-                TrialVerdict::Delivered => Verdict::Missed(Miss::Delivered),
-                TrialVerdict::Percentile => Verdict::Missed(Miss::Percentile),
-                TrialVerdict::Undecided => Verdict::Undecided,
-                TrialVerdict::Generator => Verdict::Generator,
+                TrialVerdict::Met => RateVerdict::Met,
+                TrialVerdict::NoAnswers => RateVerdict::Missed(Miss::NoAnswers),
+                TrialVerdict::Growing => RateVerdict::Missed(Miss::Growing),
+                TrialVerdict::Delivered => RateVerdict::Missed(Miss::Delivered),
+                TrialVerdict::Percentile => RateVerdict::Missed(Miss::Percentile),
+                TrialVerdict::Undecided => RateVerdict::Undecided,
+                TrialVerdict::Generator => RateVerdict::Generator,
             },
         };
         Step { trial, outcome }

@@ -9,8 +9,8 @@ use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
-    Counts, Failures, Figure, Judgement, Measure, Outstanding, Part, Population, RatioHistory, Relief, Run,
-    Slo, Subject, Unit, WindowWatch, judge,
+    Counts, Failures, Figure, Judgement, Measure, Outstanding, Population, RatioHistory, Relief, Run, Slo,
+    Stretch, Subject, Unit, WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
 use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, Sums, Track};
@@ -171,7 +171,7 @@ impl Objectives {
         for asked in &mut self.asked {
             let stuck = asked.outstanding.as_mut().map_or((0, 0), |outstanding| outstanding.add(interval));
             let Some(watch) = &mut asked.windows else { continue };
-            let part = Part::of_interval(&asked.slo.objective, asked.slo.measure, interval, asked.of);
+            let part = Stretch::of_interval(&asked.slo.objective, asked.slo.measure, interval, asked.of);
             watch.add(interval.start, interval.length, load_to, &part.with_stuck(stuck));
         }
     }

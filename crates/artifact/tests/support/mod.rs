@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use unblink_artifact::document::{
     self, AddressArrivals, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan, OperationPlan,
-    OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Spread, Target, Tool, WorkerPriority,
+    OriginName, Pacing, Protocol, Requested, RunPlan, RunStatus, Scheme, Spread, Tool, WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
@@ -80,7 +80,11 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         }],
         targets_beyond: None,
         targets: ["GET /", "GET /two"]
-            .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
+            .map(|name| Requested {
+                name: name.into(),
+                method: "GET".into(),
+                url: "http://example.net/".into(),
+            })
             .to_vec(),
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         codes: None,

@@ -23,7 +23,7 @@ use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{self, RUN_FILE, read_folder};
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
-use unblink_cluster::coordinator::{Connections, GATHER_FOR, NotBegun, Outcome, Part, Task, Then};
+use unblink_cluster::coordinator::{AgentPart, Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
@@ -103,7 +103,7 @@ impl Led {
 pub(crate) struct ToldOf {
     run: String,
     start_at: Time,
-    parts: Vec<Part>,
+    parts: Vec<AgentPart>,
     stopped: Option<String>,
     notes: Vec<String>,
     /// The rule of `--abort-on` that has held for the figures of all, perhaps when the load was over already.
@@ -277,8 +277,8 @@ impl Fleet {
         bus.end();
         interruptions.defer("stopping");
         Ok(match outcome {
-            Outcome::NotBegun(why) => Led::NotBegun(why),
-            Outcome::Run { start_at, parts, stopped } => {
+            FleetOutcome::NotBegun(why) => Led::NotBegun(why),
+            FleetOutcome::Run { start_at, parts, stopped } => {
                 if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
                     from = with_own(from, local.records(self.led));
                 }

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use unblink_artifact::document::Aborted;
 use unblink_cluster::bus::{CoordinatorBus, Record, Told};
-use unblink_cluster::coordinator::Outcome;
+use unblink_cluster::coordinator::FleetOutcome;
 use unblink_cluster::message::Cause;
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -46,7 +46,7 @@ pub(super) struct Shown {
 
 /// What came of it.
 pub(super) struct Seen {
-    pub outcome: Outcome,
+    pub outcome: FleetOutcome,
     /// Folders of the records.
     pub folders: Vec<PathBuf>,
     pub notes: Vec<String>,

@@ -5,7 +5,7 @@ use crate::args::compare::CompareArgs;
 use crate::{environment, exit, output, secrets};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
-use unblink_artifact::compare::{KneesDocument, Outcome, compare_knees};
+use unblink_artifact::compare::{ComparisonOutcome, KneesDocument, compare_knees};
 
 /// Compares and reports. Gives the exit code.
 pub(super) fn saved(args: &CompareArgs, baseline: &[PathBuf], candidate: &[PathBuf]) -> Result<u8> {
@@ -36,9 +36,9 @@ pub(super) fn saved(args: &CompareArgs, baseline: &[PathBuf], candidate: &[PathB
 /// Of different machines only the ratio was asked.
 fn code(document: &KneesDocument) -> u8 {
     match document.outcome {
-        Outcome::Regression => exit::FAILED,
-        Outcome::Improvement | Outcome::NoRegression => exit::OK,
-        Outcome::NoVerdict if !document.same_environment => exit::OK,
-        Outcome::NoVerdict => exit::INVALID,
+        ComparisonOutcome::Regression => exit::FAILED,
+        ComparisonOutcome::Improvement | ComparisonOutcome::NoRegression => exit::OK,
+        ComparisonOutcome::NoVerdict if !document.same_environment => exit::OK,
+        ComparisonOutcome::NoVerdict => exit::INVALID,
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use led::run_of;
 use side::Source;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
+use unblink_artifact::compare::{self, CompareDocument, CompareSpec, ComparisonOutcome, NoVerdictReason};
 use unblink_core::plan::Plan;
 
 /// The page beside the runs.
@@ -279,10 +279,10 @@ fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>
 /// A noise floor that raises an alarm is one on which no verdict can stand.
 fn code(document: &CompareDocument) -> u8 {
     match (document.outcome, document.reason) {
-        (Outcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => exit::OK,
-        (Outcome::NoVerdict, _) => exit::INVALID,
-        (Outcome::Regression | Outcome::Improvement, _) if document.a_a => exit::INVALID,
-        (Outcome::Regression, _) => exit::FAILED,
-        (Outcome::Improvement | Outcome::NoRegression, _) => exit::OK,
+        (ComparisonOutcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => exit::OK,
+        (ComparisonOutcome::NoVerdict, _) => exit::INVALID,
+        (ComparisonOutcome::Regression | ComparisonOutcome::Improvement, _) if document.a_a => exit::INVALID,
+        (ComparisonOutcome::Regression, _) => exit::FAILED,
+        (ComparisonOutcome::Improvement | ComparisonOutcome::NoRegression, _) => exit::OK,
     }
 }

@@ -17,7 +17,7 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_analysis::evidence;
-use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Trial, TrialRunner};
+use unblink_analysis::experiment::{Criterion, Ended, Gather, Step, Trial, TrialOutcome, TrialRunner};
 use unblink_analysis::slo::Slo;
 use unblink_artifact::document::{GuardKind, RunStatus};
 use unblink_artifact::folder::read_folder;
@@ -138,7 +138,7 @@ impl Runner {
     }
 
     /// It was interrupted, and says so: what came of the trial, if it had begun, is kept and does not count.
-    fn cut_off(&self, trial: &Trial, folder: &Path) -> Option<Outcome> {
+    fn cut_off(&self, trial: &Trial, folder: &Path) -> Option<TrialOutcome> {
         let called = format!("trial {} at {}", trial.number, format::rate_asked(trial.rate.as_per_s()));
         let said = match folder.exists() {
             true => format!(
@@ -165,10 +165,10 @@ impl super::Runner for Runner {
 
 impl TrialRunner for Runner {
     type Trial = Trial;
-    type Outcome = Outcome;
+    type Outcome = TrialOutcome;
     type Error = anyhow::Error;
 
-    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
+    fn run(&mut self, trial: &Trial) -> Result<Option<TrialOutcome>> {
         let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max)?;
         let prepared = prepare(&with_seed(args, trial.number))?;
         // Of a search that goes on, the trials before may have left something behind.
@@ -267,6 +267,6 @@ impl Observer for Gather {
 }
 
 /// It left requests behind that were never answered.
-fn is_littered(outcome: &Outcome) -> bool {
+fn is_littered(outcome: &TrialOutcome) -> bool {
     outcome.unanswered + outcome.timed_out > 0
 }

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 pub(crate) use led::trial_of;
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
-use unblink_analysis::experiment::{Criterion, Experiment, Outcome, Step, Trial, TrialRunner, drive};
+use unblink_analysis::experiment::{Criterion, Experiment, Step, Trial, TrialOutcome, TrialRunner, drive};
 use unblink_artifact::compare::run_folders;
 use unblink_artifact::knee::{
     JOURNAL_FILE, Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, RefusalCode,
@@ -141,7 +141,7 @@ pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
 }
 
 /// A runner that goes on with a search, and may know why it could not.
-trait Runner: TrialRunner<Trial = Trial, Outcome = Outcome, Error = anyhow::Error> {
+trait Runner: TrialRunner<Trial = Trial, Outcome = TrialOutcome, Error = anyhow::Error> {
     /// Comes to the state in which it was after a trial that has been run before.
     fn replay(&mut self, step: &Step) -> Result<()>;
 

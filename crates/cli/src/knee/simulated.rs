@@ -10,7 +10,7 @@ use crate::value::Connections;
 use crate::{retry, secrets};
 use anyhow::{Result, bail};
 use unblink_analysis::experiment::{
-    Criterion, Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner,
+    Criterion, SimulatedRunner, SimulatedSetup, Step, Trial, TrialOutcome, TrialRunner,
 };
 use unblink_artifact::names::few;
 use unblink_core::dispatch::Pool;
@@ -115,10 +115,10 @@ impl super::Runner for Runner {
 
 impl TrialRunner for Runner {
     type Trial = Trial;
-    type Outcome = Outcome;
+    type Outcome = TrialOutcome;
     type Error = anyhow::Error;
 
-    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
+    fn run(&mut self, trial: &Trial) -> Result<Option<TrialOutcome>> {
         Ok(self.inner.run(trial)?)
     }
 }

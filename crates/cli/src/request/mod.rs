@@ -381,7 +381,7 @@ impl Request {
     }
 
     /// As the report names it, secrets masked.
-    pub(crate) fn target(&self) -> document::Target {
+    pub(crate) fn target(&self) -> document::Requested {
         let url = secrets::mask_url(&self.url_text);
         let method = self.method().to_string();
         // As it was written: a variable that was filled in may be a secret. Of a command, only its name is none.
@@ -392,7 +392,7 @@ impl Request {
             _ => format!("{method} {}", secrets::mask_path_of(&self.url_text)),
         };
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
-        document::Target { name, method, url: harmless::replaced(&url) }
+        document::Requested { name, method, url: harmless::replaced(&url) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `--abort-on`: stops a run that hurts.
 
 use crate::observe::{End, Observer};
-use unblink_analysis::slo::{AbortRule, AbortWatch, Measure, Outstanding, Part};
+use unblink_analysis::slo::{AbortRule, AbortWatch, Measure, Outstanding, Stretch};
 use unblink_artifact::document::Aborted;
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Tally;
@@ -64,7 +64,7 @@ impl Observer for Watch {
             if self.has_fired || interval.start < self.measured_from || end > self.load_to {
                 continue;
             }
-            let part = Part::of_interval(rule.watch.good(), rule.measure, interval, rule.of);
+            let part = Stretch::of_interval(rule.watch.good(), rule.measure, interval, rule.of);
             if rule.watch.look(interval.length, &part.with_stuck(stuck)) {
                 self.has_fired = true;
                 fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0, guard: None }));

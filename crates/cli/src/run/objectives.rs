@@ -6,7 +6,7 @@ use crate::errors::refused_value;
 use crate::secrets;
 use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Measure, Slo};
-use unblink_artifact::document::{JourneyPlan, OperationPlan, Target};
+use unblink_artifact::document::{JourneyPlan, OperationPlan, Requested};
 use unblink_artifact::header::{PartNames, RunHeader};
 use unblink_artifact::names::few;
 use unblink_core::plan::Plan;
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 
 /// What objectives may speak of, by name.
 pub(crate) struct Known<'a> {
-    pub targets: &'a [Target],
+    pub targets: &'a [Requested],
     pub operations: &'a [OperationPlan],
     /// Journeys, loads and origins.
     pub parts: PartNames,

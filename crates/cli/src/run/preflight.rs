@@ -6,7 +6,7 @@ use crate::{clock, output};
 use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus, Target};
+use unblink_artifact::document::{Requested, RunDocument, RunStatus};
 use unblink_artifact::folder::ReservedFolder;
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
@@ -22,7 +22,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Asks each target once that some load asks for. Gives how many were asked.
-pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<u64> {
+pub(crate) fn all(job: &AnyJob, targets: &[Requested]) -> Result<u64> {
     let plan = job.plan();
     let patience = Duration::from_nanos(plan.spec().timeout.0).min(PATIENCE);
     let asked = || (0..job.operations()).filter(|&number| plan.asks_for(number as u32));

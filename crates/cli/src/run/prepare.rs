@@ -335,7 +335,7 @@ fn core_plan(
 fn describe(
     args: &RunArgs,
     plan: &Plan,
-    names: &[document::Target],
+    names: &[document::Requested],
 ) -> (document::RunPlan, Vec<document::LoadPlan>) {
     let (mut described, loads) = load::describe(&args.load, plan, names);
     described.pacing = Some(match args.target.pacing.mode() {

@@ -17,7 +17,7 @@ use crate::script::Source;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Protocol, SCRIPT, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Requested, SCRIPT, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::{ORIGINS_MAX, SocketUse};
@@ -55,7 +55,7 @@ pub(crate) struct Requests {
     /// The weight of each that stands alone, and behind these of each journey, if they were given shares.
     pub weights: Option<Vec<u32>>,
     /// The first of them as the report names them, secrets masked.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Requested>,
     /// The same by method and path, secrets and all: what they may be called by whoever asks.
     pub asked: Vec<String>,
     /// The same again with secrets masked, and with the numbers of its places: `GET /items/{{0}}`.

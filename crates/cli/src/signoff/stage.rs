@@ -14,7 +14,7 @@ use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::read_folder;
 use unblink_artifact::knee::{KneeDocument, RefusalCode};
 use unblink_artifact::signoff::{SignoffDocument, SignoffStage, StageStatus};
-use unblink_report::signoff::Part;
+use unblink_report::signoff::StageDocument;
 
 /// What came of a command.
 enum Done {
@@ -165,14 +165,14 @@ pub(super) fn is_guarded(stage: &SignoffStage) -> bool {
 }
 
 /// The documents of all stages that have one, for the page. One that can't be read any more is left out.
-pub(super) fn documents(root: &Path, document: &SignoffDocument) -> Vec<Option<Part>> {
-    let of = |stage: &SignoffStage| -> Option<Part> {
+pub(super) fn documents(root: &Path, document: &SignoffDocument) -> Vec<Option<StageDocument>> {
+    let of = |stage: &SignoffStage| -> Option<StageDocument> {
         let folder: PathBuf = root.join(stage.folder.as_ref()?);
         if stage.kind == "knee" {
             let text = bounded::read_text(&folder.join(knee::FILE), SEARCH_BYTES_MAX).ok()?;
-            return Some(Part::Knee(Box::new(serde_json::from_str(&text).ok()?)));
+            return Some(StageDocument::Knee(Box::new(serde_json::from_str(&text).ok()?)));
         }
-        Some(Part::Run(Box::new(read_folder(&folder).ok()?.final_document?)))
+        Some(StageDocument::Run(Box::new(read_folder(&folder).ok()?.final_document?)))
     };
     document.stages.iter().map(of).collect()
 }

@@ -20,7 +20,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::collections::BTreeMap;
 use unblink_analysis::slo::{AbortRule, Slo};
-use unblink_artifact::document::{JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Target};
+use unblink_artifact::document::{JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Requested};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::names::few;
 use unblink_core::mix::Mix;
@@ -198,7 +198,7 @@ impl Asked {
     }
 
     /// Names that a load may be restricted to, and that objectives may speak of.
-    pub(crate) fn names(&self) -> &[Target] {
+    pub(crate) fn names(&self) -> &[Requested] {
         self.requests.as_ref().map(|requests| &requests.targets[..]).unwrap_or_default()
     }
 
@@ -215,10 +215,10 @@ impl Asked {
     }
 
     /// What is asked for, as the document says it. `server` is what answers, in words.
-    pub(super) fn targets(&self, server: &str) -> Vec<Target> {
+    pub(super) fn targets(&self, server: &str) -> Vec<Requested> {
         match &self.requests {
             Some(requests) => requests.targets.clone(),
-            None => vec![Target {
+            None => vec![Requested {
                 name: "simulated server".into(),
                 method: "simulated server:".into(),
                 url: server.to_string(),

@@ -1,7 +1,7 @@
 //! A coordinator on the bus.
 
 use super::{BusError, KEEP, Now, Options, PLACE, TICK, check_fleet, say, thread};
-use crate::coordinator::{Action, Coordinator, Event, Mark, Outcome, Saved, Task};
+use crate::coordinator::{Action, Coordinator, Event, FleetOutcome, Mark, Saved, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
@@ -82,7 +82,7 @@ pub enum Told {
         records: Vec<Record>,
     },
     /// It is over. With the folders of the records that have come.
-    Done(Outcome, Vec<PathBuf>),
+    Done(FleetOutcome, Vec<PathBuf>),
     /// The records can't be kept.
     Broken(String),
 }

@@ -1,6 +1,6 @@
 //! What a coordinator knows of one agent.
 
-use super::Part;
+use super::AgentPart;
 use crate::message::{AgentId, Machine, Progress, Reading, Stage, Time};
 
 /// Comparisons of a clock that are kept: those of a week. Of later ones the last.
@@ -84,12 +84,12 @@ impl Member {
         }
     }
 
-    pub(super) fn part(&self, agent: AgentId) -> Part {
+    pub(super) fn part(&self, agent: AgentId) -> AgentPart {
         let ended = match &self.stage {
             Stage::Ended(ended) => Some(ended.clone()),
             _ => None,
         };
-        Part {
+        AgentPart {
             agent,
             machine: self.machine.clone(),
             first: self.first,

@@ -4,7 +4,7 @@ use crate::message::{AgentId, Ended, Machine, Reading, Time};
 
 /// What has come of it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum FleetOutcome {
     /// No load was offered, or none that counts.
     NotBegun(NotBegun),
     /// It ran.
@@ -12,7 +12,7 @@ pub enum Outcome {
         /// When the load began, by the coordinator's clock.
         start_at: Time,
         /// What each agent did, in the order of their shares.
-        parts: Vec<Part>,
+        parts: Vec<AgentPart>,
         /// Why all were stopped before the planned end, if they were.
         stopped: Option<String>,
     },
@@ -38,7 +38,7 @@ impl NotBegun {
 
 /// What one agent did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct AgentPart {
     /// Which.
     pub agent: AgentId,
     /// What it has.

@@ -102,7 +102,7 @@ fn orders(actions: &[Action]) -> Vec<(&str, &Order)> {
     replies.map(|(to, reply)| (to.as_str(), &reply.order)).collect()
 }
 
-fn done(actions: &[Action]) -> Option<&Outcome> {
+fn done(actions: &[Action]) -> Option<&FleetOutcome> {
     actions.iter().find_map(|action| match action {
         Action::Done(outcome) => Some(outcome),
         _ => None,
@@ -149,7 +149,7 @@ fn who_is_not_needed_any_more_may_leave() {
     assert_eq!(orders(&out), [("a", &named("a"))]);
     assert!(stand.says("b", Stage::Waiting(again("other"))).is_empty());
     assert!(stand.says("fresh", Stage::Waiting(machine("1", 1))).is_empty());
-    assert!(matches!(done(&stand.after(DISMISS_FOR, Event::Tick)), Some(Outcome::NotBegun(_))));
+    assert!(matches!(done(&stand.after(DISMISS_FOR, Event::Tick)), Some(FleetOutcome::NotBegun(_))));
 
     let leaves = |machine: Machine, agent: &str| {
         let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
@@ -205,7 +205,7 @@ fn a_bus_that_is_gone_for_good_is_given_up() {
     let mut stand = Stand::running();
     stand.after(SECOND, Event::Bus(false));
     let out = stand.after(SECOND, Event::Stop(Cause::Coordinator, "interrupted".into()));
-    let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
+    let Some(FleetOutcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
     assert!(parts.iter().all(|part| part.is_lost), "{parts:?}");
 }
 
@@ -214,7 +214,7 @@ fn too_many_shares_are_no_load() {
     let mut stand = Stand::new(1);
     stand.says("a", Stage::Waiting(machine("1", 9)));
     let out = stand.after(LEAVE_FOR, Event::Tick);
-    let Some(Outcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
+    let Some(FleetOutcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
     assert!(why.reasons[0].contains("at most 8"), "{why:?}");
 }
 
@@ -233,7 +233,9 @@ fn all_begin_or_none_does() {
     let out = stand.after(1, Event::Tick);
     assert!(orders(&out).iter().all(|(_, order)| matches!(order, Order::Leave { .. })), "{out:?}");
     let out = stand.after(LEAVE_FOR, Event::Tick);
-    assert!(matches!(done(&out), Some(Outcome::NotBegun(why)) if why.reasons[0].contains("did not confirm")));
+    assert!(
+        matches!(done(&out), Some(FleetOutcome::NotBegun(why)) if why.reasons[0].contains("did not confirm"))
+    );
 }
 
 #[test]
@@ -245,7 +247,7 @@ fn a_refusal_of_one_is_one_of_all() {
     stand.says("a", Stage::Armed(Reading::default()));
     stand.says("b", Stage::Refused(Refusal { reasons: vec!["no".into()], by_target: true }));
     let out = stand.after(LEAVE_FOR, Event::Tick);
-    let Some(Outcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
+    let Some(FleetOutcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
     assert!(why.by_target && why.reasons == ["the agent on h with share 2: no"], "{why:?}");
 }
 
@@ -268,7 +270,7 @@ fn who_is_silent_for_six_seconds_is_lost_and_may_come_back_with_its_record() {
     for agent in ["a", "b"] {
         stand.ended(agent, None);
         let out = stand.after(0, Event::Received(agent.into()));
-        let Some(Outcome::Run { parts, .. }) = done(&out) else { continue };
+        let Some(FleetOutcome::Run { parts, .. }) = done(&out) else { continue };
         return assert!(parts.iter().all(|part| !part.is_lost), "{parts:?}");
     }
     panic!("it does not end");
@@ -289,7 +291,7 @@ fn who_does_not_come_back_is_waited_for_a_while() {
     assert!(done(&stand.after(30 * SECOND, Event::Tick)).is_none());
     stand.after(0, Event::Bus(true));
     let out = stand.after(RETURN_WITHIN, Event::Tick);
-    let Some(Outcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
+    let Some(FleetOutcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
     assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }
 
@@ -349,7 +351,7 @@ fn a_run_is_taken_up_where_it_was_left() {
     }
     stand.after(0, Event::Received("a".into()));
     let out = stand.after(0, Event::Received("b".into()));
-    let Some(Outcome::Run { parts, stopped: None, .. }) = done(&out) else { panic!("{out:?}") };
+    let Some(FleetOutcome::Run { parts, stopped: None, .. }) = done(&out) else { panic!("{out:?}") };
     let shares: Vec<(&str, u32, bool)> =
         parts.iter().map(|part| (part.agent.as_str(), part.first, part.is_lost)).collect();
     assert_eq!(shares, [("a", 1, false), ("b", 3, false)]);
@@ -425,6 +427,6 @@ fn who_does_not_come_to_its_end_is_not_lost_again_and_again() {
         outcome = outcome.or(done(&out).cloned());
     }
     assert!(notes.len() == 1 && notes[0].contains("does not come to its end"), "{notes:?}");
-    let Some(Outcome::Run { parts, .. }) = outcome else { panic!("it goes on for ever") };
+    let Some(FleetOutcome::Run { parts, .. }) = outcome else { panic!("it goes on for ever") };
     assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }

@@ -2,7 +2,7 @@
 
 use super::{SECOND, World};
 use unblink_cluster::agent::Action;
-use unblink_cluster::coordinator::Outcome;
+use unblink_cluster::coordinator::FleetOutcome;
 use unblink_cluster::message::{Cause, Reading, Time};
 
 /// What somebody does not heed.
@@ -50,8 +50,8 @@ impl World {
     }
 
     /// What a coordinator's process tells of a run.
-    pub(super) fn told(&self, mut outcome: Outcome) -> Outcome {
-        if let (Outcome::Run { parts, .. }, Some(Rule::Lost)) = (&mut outcome, self.broken) {
+    pub(super) fn told(&self, mut outcome: FleetOutcome) -> FleetOutcome {
+        if let (FleetOutcome::Run { parts, .. }, Some(Rule::Lost)) = (&mut outcome, self.broken) {
             parts.iter_mut().for_each(|part| part.is_lost = false);
         }
         outcome

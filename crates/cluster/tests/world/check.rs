@@ -3,7 +3,7 @@
 use super::{Fate, MS, Node, RATE, SECOND, TICK, World};
 use std::collections::BTreeSet;
 use unblink_cluster::agent::LEASE;
-use unblink_cluster::coordinator::Outcome;
+use unblink_cluster::coordinator::FleetOutcome;
 
 impl World {
     /// Holds what the coordinator says against what happened.
@@ -22,11 +22,11 @@ impl World {
             return Fate::NoCoordinator;
         };
         match outcome {
-            Outcome::NotBegun(why) => {
+            FleetOutcome::NotBegun(why) => {
                 assert!(!why.reasons.is_empty(), "seed {seed}");
                 Fate::NotBegun
             }
-            Outcome::Run { parts, stopped, .. } => {
+            FleetOutcome::Run { parts, stopped, .. } => {
                 assert_eq!(parts.len(), self.nodes.len(), "seed {seed}");
                 for part in parts {
                     let number: usize = part.agent[1..].parse().expect("a number");

@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{self, Agent};
-use unblink_cluster::coordinator::{self, Coordinator, GATHER_FOR, Mark, Outcome, Saved, Task, Then};
+use unblink_cluster::coordinator::{self, Coordinator, FleetOutcome, GATHER_FOR, Mark, Saved, Task, Then};
 use unblink_cluster::message::{Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
 
 const MS: u64 = 1_000_000;
@@ -104,7 +104,7 @@ pub(crate) struct World {
     sent: u64,
     length: u64,
     interrupted_at: Option<u64>,
-    outcome: Option<Outcome>,
+    outcome: Option<FleetOutcome>,
     seed: u64,
     /// What is not heeded.
     broken: Option<Rule>,

@@ -30,7 +30,7 @@ pub use server::ServerSpec;
 pub use service::{EventSpec, Service};
 pub use tool::{ClockFrom, Correct, Late, Pacing, ToolSpec};
 pub use users::{Return, UsersSpec};
-pub use watch::{Part, Sight, Taken, Watch};
+pub use watch::{Sight, SimPart, Taken, Watch};
 pub use window::{RandomWindows, Windows};
 
 use crate::dispatch::{Dispatch, Policy, Room};
@@ -117,14 +117,14 @@ pub const ZERO: Instant = Instant(1 << 40);
 
 /// Runs `plan` against `world` with one worker and hands every interval to `each`.
 pub fn simulate(plan: &Plan, world: &WorldSpec, each: impl FnMut(&Interval)) -> SimSummary {
-    simulate_part(plan, world, Part::default(), (), each)
+    simulate_part(plan, world, SimPart::default(), (), each)
 }
 
 /// The same for one of several workers, for a run that is ended early, or under the eyes of `watch`.
 pub fn simulate_part(
     plan: &Plan,
     world: &WorldSpec,
-    part: Part,
+    part: SimPart,
     watch: impl Watch,
     each: impl FnMut(&Interval),
 ) -> SimSummary {
@@ -171,12 +171,12 @@ fn drive_until<W: Watch>(
 ) -> Driven {
     let enough = Cell::new(false);
     let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
-    drive_load(plan, Part::default(), world, zero, Some(&enough), Intervals::new(plan, zero, each))
+    drive_load(plan, SimPart::default(), world, zero, Some(&enough), Intervals::new(plan, zero, each))
 }
 
 fn drive_load<W: Watch, F: FnMut(&Interval)>(
     plan: &Plan,
-    part: Part,
+    part: SimPart,
     world: &mut World<W>,
     zero: Instant,
     enough: Option<&Cell<bool>>,
@@ -194,7 +194,7 @@ fn drive_load<W: Watch, F: FnMut(&Interval)>(
 
 fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
     plan: &Plan,
-    part: Part,
+    part: SimPart,
     world: &mut World<W>,
     zero: Instant,
     enough: Option<&Cell<bool>>,
@@ -261,7 +261,7 @@ mod tests {
             let intervals = Intervals::new(&plan, ZERO, |interval: &Interval| {
                 resets += interval.bank.counters.measured.failed_total();
             });
-            drive_load(&plan, Part::default(), &mut world, ZERO, None, intervals);
+            drive_load(&plan, SimPart::default(), &mut world, ZERO, None, intervals);
             assert!(resets > 50 || timeout < Nanos::from_secs(1), "{resets}");
             // What the run's end leaves open is no more than is under way at once.
             assert!(world.heard() <= 5, "{} with a timeout of {timeout:?}", world.heard());

@@ -60,7 +60,7 @@ impl Watch for () {
 
 /// Which part of a run is simulated.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct SimPart {
     /// Number of the worker.
     pub worker: u32,
     /// The user ends the run then, after the schedule's zero: nothing falls due any more.

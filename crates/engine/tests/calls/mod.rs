@@ -11,7 +11,7 @@ use unblink_wire::Limits;
 use unblink_wire::blank::{Blank, place};
 use unblink_wire::grpc::{CallBuilder, Grpc};
 use unblink_wire::http2::{self, Scheme};
-use unblink_wire::message::{Kind, Message, Part};
+use unblink_wire::message::{Kind, Message, MessagePart};
 use unblink_workload::answer::{Expect, Needle};
 use unblink_workload::template::Holes;
 use unblink_workload::{Composition, Context, Lets, Source, Values};
@@ -62,11 +62,11 @@ pub(crate) fn job_in_calls(address: SocketAddr, load: LoadSpec) -> Job<Grpc> {
     let metadata = [("x-id".to_string(), read("{{uuid}}", Context::Header))];
     let composition = Some(Composition::new(holes.into_holes()));
     let inner = [
-        Part::Text { tag: [0x0a].into(), text, is_optional: true },
-        Part::Number { tag: [0x10].into(), place: number, kind: Kind::Varint, is_optional: true },
+        MessagePart::Text { tag: [0x0a].into(), text, is_optional: true },
+        MessagePart::Number { tag: [0x10].into(), place: number, kind: Kind::Varint, is_optional: true },
     ];
-    let nested = Part::Nested { tag: [0x1a].into(), parts: inner.into() };
-    let message = Message { parts: [Part::Fixed([0x08, 1].into()), nested].into() };
+    let nested = MessagePart::Nested { tag: [0x1a].into(), parts: inner.into() };
+    let message = Message { parts: [MessagePart::Fixed([0x08, 1].into()), nested].into() };
     let call = CallBuilder {
         path: "/a.B/C",
         host: "h",

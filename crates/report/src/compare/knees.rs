@@ -5,7 +5,7 @@ use crate::compare::{signed, signed_bound};
 use crate::format::{self, Bound, minute};
 use crate::terminal::Style;
 use crate::terminal::text::Screen;
-use unblink_artifact::compare::{ComparedKnee, KneesDocument, Outcome};
+use unblink_artifact::compare::{ComparedKnee, ComparisonOutcome, KneesDocument};
 
 /// The answer, then every search.
 pub fn knees(doc: &KneesDocument, style: &Style) -> String {
@@ -15,11 +15,11 @@ pub fn knees(doc: &KneesDocument, style: &Style) -> String {
         screen.blank();
     }
     let (paint, word) = match doc.outcome {
-        Outcome::Regression => (Paint::Bad, "REGRESSION"),
-        Outcome::Improvement => (Paint::Good, "HIGHER"),
-        Outcome::NoRegression => (Paint::Good, "NO REGRESSION"),
-        Outcome::NoVerdict if !doc.same_environment => (Paint::Bold, "RATIO"),
-        Outcome::NoVerdict => (Paint::Finding, "NO VERDICT"),
+        ComparisonOutcome::Regression => (Paint::Bad, "REGRESSION"),
+        ComparisonOutcome::Improvement => (Paint::Good, "HIGHER"),
+        ComparisonOutcome::NoRegression => (Paint::Good, "NO REGRESSION"),
+        ComparisonOutcome::NoVerdict if !doc.same_environment => (Paint::Bold, "RATIO"),
+        ComparisonOutcome::NoVerdict => (Paint::Finding, "NO VERDICT"),
     };
     screen.line(&[(paint, word.into())]);
     screen.paragraph(0, Paint::Plain, &sentence(doc));

@@ -7,7 +7,7 @@ use crate::svg::Picture;
 use crate::svg::axis::{Plot, Scale, change_axis_below, duration_tick, value_axis};
 use crate::svg::canvas::{Anchor, Canvas};
 use crate::svg::picture::half;
-use unblink_artifact::compare::{CompareDocument, ComparedRun, Line, Outcome, Quantity};
+use unblink_artifact::compare::{CompareDocument, ComparedRun, ComparisonOutcome, Line, Quantity};
 
 /// Both pictures, where there is something to draw.
 pub(crate) fn pictures(doc: &CompareDocument) -> Vec<Picture> {
@@ -49,7 +49,7 @@ pub(super) fn runs_title(doc: &CompareDocument) -> Title {
     let is_faster = both.is_some_and(|(base, candidate)| candidate.1 < base.0);
     let is_apart = is_slower || is_faster;
     // Few runs of the same lie apart by chance.
-    let is_decided = matches!(doc.outcome, Outcome::Regression | Outcome::Improvement);
+    let is_decided = matches!(doc.outcome, ComparisonOutcome::Regression | ComparisonOutcome::Improvement);
     let finding = match () {
         () if is_slower && is_decided && is_known("baseline") => {
             "Every run of the candidate is slower than every run of the baseline".into()

@@ -5,37 +5,37 @@ use crate::block::Tone;
 use crate::facts::{self, Title};
 use crate::format;
 use unblink_artifact::compare::{
-    CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Side,
+    CompareDocument, ComparedRun, ComparisonOutcome, Line, NoVerdictReason, Quantity, Side,
 };
 use unblink_artifact::document::ValidityStatus;
 
 /// The answer in capitals.
 pub(super) fn verdict(doc: &CompareDocument) -> &'static str {
     match (doc.outcome, doc.reason) {
-        (Outcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => "WITHIN-RUN EVIDENCE ONLY",
-        (Outcome::NoVerdict, Some(NoVerdictReason::Interrupted)) => "INTERRUPTED",
-        (Outcome::NoVerdict, _) => "NO VERDICT",
+        (ComparisonOutcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => "WITHIN-RUN EVIDENCE ONLY",
+        (ComparisonOutcome::NoVerdict, Some(NoVerdictReason::Interrupted)) => "INTERRUPTED",
+        (ComparisonOutcome::NoVerdict, _) => "NO VERDICT",
         _ if doc.a_a && is_alarm(doc) => "FALSE ALARM",
         _ if doc.a_a => "NOISE FLOOR",
-        (Outcome::Regression, _) => "REGRESSION",
-        (Outcome::Improvement, _) => "NO REGRESSION",
-        (Outcome::NoRegression, _) => "NO REGRESSION",
+        (ComparisonOutcome::Regression, _) => "REGRESSION",
+        (ComparisonOutcome::Improvement, _) => "NO REGRESSION",
+        (ComparisonOutcome::NoRegression, _) => "NO REGRESSION",
     }
 }
 
 /// How the answer is to be felt.
 pub(super) fn tone(doc: &CompareDocument) -> Tone {
     match doc.outcome {
-        Outcome::NoVerdict => Tone::Doubt,
+        ComparisonOutcome::NoVerdict => Tone::Doubt,
         _ if doc.a_a && is_alarm(doc) => Tone::Doubt,
         _ if doc.a_a => Tone::Good,
-        Outcome::Regression => Tone::Bad,
-        Outcome::Improvement | Outcome::NoRegression => Tone::Good,
+        ComparisonOutcome::Regression => Tone::Bad,
+        ComparisonOutcome::Improvement | ComparisonOutcome::NoRegression => Tone::Good,
     }
 }
 
 fn is_alarm(doc: &CompareDocument) -> bool {
-    matches!(doc.outcome, Outcome::Regression | Outcome::Improvement)
+    matches!(doc.outcome, ComparisonOutcome::Regression | ComparisonOutcome::Improvement)
 }
 
 /// The answer in a sentence.
@@ -49,7 +49,7 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
     };
     let exceeds_level = doc.p_value.is_none_or(|p| p > doc.rule.alarm_level);
     match (doc.outcome, change) {
-        (Outcome::NoVerdict, _) => why(doc, &p),
+        (ComparisonOutcome::NoVerdict, _) => why(doc, &p),
         (_, Some(change)) if doc.a_a && is_alarm(doc) => format!(
             "Two halves of runs of the same target differ: {}. Runs here are not alike enough to compare; this happens \
              by chance in one of {}.",
@@ -68,10 +68,10 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
             ),
             None => "Runs of the same target do not differ more than by chance.".into(),
         },
-        (Outcome::Regression, _) if failed(&doc.candidate) > 0 => fails(doc),
-        (Outcome::Regression, None) => format!("{p} is slower{}.", values(line)),
-        (Outcome::Regression, Some(change)) => format!("{}.", moved(change)),
-        (Outcome::Improvement, Some(change)) => format!("{}.", moved(change)),
+        (ComparisonOutcome::Regression, _) if failed(&doc.candidate) > 0 => fails(doc),
+        (ComparisonOutcome::Regression, None) => format!("{p} is slower{}.", values(line)),
+        (ComparisonOutcome::Regression, Some(change)) => format!("{}.", moved(change)),
+        (ComparisonOutcome::Improvement, Some(change)) => format!("{}.", moved(change)),
         (_, Some(change)) if exceeds_level => {
             format!("{}, which chance explains.", moved(change))
         }
@@ -294,7 +294,7 @@ pub(crate) fn label(doc: &CompareDocument) -> String {
 /// The picture's words.
 pub(super) fn title(doc: &CompareDocument) -> Title {
     let finding = failures(doc).unwrap_or_else(|| match (doc.outcome, doc.a_a) {
-        (Outcome::NoVerdict, _) | (_, true) => "Both sides, run by run".to_string(),
+        (ComparisonOutcome::NoVerdict, _) | (_, true) => "Both sides, run by run".to_string(),
         _ => sentence(doc).trim_end_matches('.').to_string(),
     });
     let plotted = "Share of arrivals (the tail stretched) against the time they took. Lines: the mean of the runs. Bands: \

@@ -1,7 +1,7 @@
 //! What was requested, and the rows of a table of operations.
 
 use crate::format;
-use unblink_artifact::document::{Operation, RunDocument, Target, TargetsBeyond};
+use unblink_artifact::document::{Operation, Requested, RunDocument, TargetsBeyond};
 
 /// What was requested, in one line.
 pub(crate) fn target(doc: &RunDocument) -> String {
@@ -9,7 +9,7 @@ pub(crate) fn target(doc: &RunDocument) -> String {
 }
 
 /// The first target, and how many more there are.
-pub(crate) fn first_and_more(targets: &[Target], beyond: Option<&TargetsBeyond>) -> String {
+pub(crate) fn first_and_more(targets: &[Requested], beyond: Option<&TargetsBeyond>) -> String {
     let beyond = TargetsBeyond::count_of(beyond);
     match targets {
         [] => "no target".into(),
@@ -22,7 +22,7 @@ pub(crate) fn first_and_more(targets: &[Target], beyond: Option<&TargetsBeyond>)
 }
 
 /// The first targets, one a line; below them how many more there are.
-pub(crate) fn first_targets(targets: &[Target], beyond: Option<&TargetsBeyond>) -> Vec<String> {
+pub(crate) fn first_targets(targets: &[Requested], beyond: Option<&TargetsBeyond>) -> Vec<String> {
     const LINES_MAX: usize = 10;
     let mut lines: Vec<String> =
         targets.iter().take(LINES_MAX).map(|target| format!("{} {}", target.method, target.url)).collect();

@@ -12,7 +12,7 @@ use unblink_artifact::knee::KneeDocument;
 use unblink_artifact::signoff::{SignoffDocument, SignoffStage};
 
 /// The document of a stage.
-pub enum Part {
+pub enum StageDocument {
     /// Of a run.
     Run(Box<RunDocument>),
     /// Of a search.
@@ -40,12 +40,12 @@ pub fn terminal(doc: &SignoffDocument, style: &Style) -> String {
 
 /// The same as one self-contained page, with the whole report of each stage. `parts` are the stages' documents, as far as
 /// there are any.
-pub fn html(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
+pub fn html(doc: &SignoffDocument, parts: &[Option<StageDocument>]) -> String {
     page::render(doc, parts)
 }
 
 /// A test suite for each stage.
-pub fn junit(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
+pub fn junit(doc: &SignoffDocument, parts: &[Option<StageDocument>]) -> String {
     suites::render(doc, parts)
 }
 

@@ -1,6 +1,6 @@
 //! A sign-off as a page: the answer, the stages in a table, and the whole report of each below.
 
-use super::{Part, words};
+use super::{StageDocument, words};
 use crate::block::Room;
 use crate::html::{self, Page};
 use crate::svg::canvas::escape;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use unblink_artifact::harmless;
 use unblink_artifact::signoff::{SignoffDocument, SignoffStage};
 
-pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
+pub(super) fn render(doc: &SignoffDocument, parts: &[Option<StageDocument>]) -> String {
     let (tone, word, sentence) = words::answer(doc);
     let target = doc.target.as_deref().unwrap_or(&doc.plan);
     let mut page = Page::new(&format!("{word}: sign-off of {target}"));
@@ -31,7 +31,7 @@ pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
 }
 
 /// What a stage has to say, a link to its own page, and the same report unfolded here.
-fn one(page: &mut Page, stage: &SignoffStage, part: Option<&Part>) {
+fn one(page: &mut Page, stage: &SignoffStage, part: Option<&StageDocument>) {
     let (_, word) = words::outcome(stage);
     let out = &mut page.body;
     let scope = format!("stage-{}", stage.number);
@@ -57,11 +57,11 @@ fn one(page: &mut Page, stage: &SignoffStage, part: Option<&Part>) {
         words::rate(stage).map(|rate| format!(" <span>at {}</span>", escape(&rate))).unwrap_or_default(),
     );
     match part {
-        Part::Run(run) => {
+        StageDocument::Run(run) => {
             page.document(&scope, run);
             html::run(page, run, &scope, None, 2);
         }
-        Part::Knee(search) => knee::page::body(page, search, &scope, 2),
+        StageDocument::Knee(search) => knee::page::body(page, search, &scope, 2),
     }
     page.body.push_str("</details>");
 }

@@ -1,22 +1,22 @@
 //! A sign-off as JUnit XML: a suite for each stage.
 
-use super::{Part, words};
-use crate::junit::{Outcome, Suite, Test, suite, suites};
+use super::{StageDocument, words};
+use crate::junit::{CaseOutcome, Suite, Test, suite, suites};
 use unblink_artifact::document::VerdictStatus;
 use unblink_artifact::signoff::{SignoffDocument, SignoffStage, StageStatus};
 
-pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
+pub(super) fn render(doc: &SignoffDocument, parts: &[Option<StageDocument>]) -> String {
     let of = |(place, stage): (usize, &SignoffStage)| {
         let name = words::heading(stage);
         match parts.get(place).and_then(Option::as_ref) {
-            Some(Part::Run(run)) if stage.status == StageStatus::Ended => suite(run, name),
+            Some(StageDocument::Run(run)) if stage.status == StageStatus::Ended => suite(run, name),
             part => {
                 let started_at = match part {
-                    Some(Part::Knee(search)) => search.header.started_at.clone(),
+                    Some(StageDocument::Knee(search)) => search.header.started_at.clone(),
                     _ => doc.started_at.clone(),
                 };
                 let measured = match part {
-                    Some(Part::Knee(search)) => {
+                    Some(StageDocument::Knee(search)) => {
                         search.trials.iter().map(|of| of.settle_ns + of.measured_ns).sum()
                     }
                     _ => 0,
@@ -32,11 +32,11 @@ pub(super) fn render(doc: &SignoffDocument, parts: &[Option<Part>]) -> String {
 /// A stage as one test.
 fn whole(stage: &SignoffStage) -> Test {
     let outcome = match (stage.status, stage.verdict) {
-        (StageStatus::NotRun, _) => Outcome::Error,
-        (StageStatus::Ended, Some(VerdictStatus::Pass)) => Outcome::Passed,
-        (StageStatus::Ended, Some(VerdictStatus::Fail)) => Outcome::Failure,
-        (StageStatus::Ended, _) => Outcome::Error,
-        (StageStatus::Planned | StageStatus::Running | StageStatus::Interrupted, _) => Outcome::Skipped,
+        (StageStatus::NotRun, _) => CaseOutcome::Error,
+        (StageStatus::Ended, Some(VerdictStatus::Pass)) => CaseOutcome::Passed,
+        (StageStatus::Ended, Some(VerdictStatus::Fail)) => CaseOutcome::Failure,
+        (StageStatus::Ended, _) => CaseOutcome::Error,
+        (StageStatus::Planned | StageStatus::Running | StageStatus::Interrupted, _) => CaseOutcome::Skipped,
     };
     let lines: Vec<String> = words::of_stage(stage).into_iter().map(|(_, line)| line).collect();
     let (_, word) = words::outcome(stage);

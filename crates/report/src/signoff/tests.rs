@@ -44,15 +44,18 @@ fn document(stages: Vec<SignoffStage>) -> SignoffDocument {
     document
 }
 
-fn whole() -> (SignoffDocument, Vec<Option<Part>>) {
+fn whole() -> (SignoffDocument, Vec<Option<StageDocument>>) {
     let (mut search, mut hold, mut soak) = (stage(1, "knee"), stage(2, "hold"), stage(3, "soak"));
     search.take_knee(&knee(), 0);
     (hold.rate, hold.rate_asked) = (Some("1680.25/s".into()), Some("75% of knee".into()));
     hold.take_run(&fixture::objectives(), 1);
     soak.folder = None;
     soak.leave_out("a guard stopped stage 2".into());
-    let parts =
-        vec![Some(Part::Knee(Box::new(knee()))), Some(Part::Run(Box::new(fixture::objectives()))), None];
+    let parts = vec![
+        Some(StageDocument::Knee(Box::new(knee()))),
+        Some(StageDocument::Run(Box::new(fixture::objectives()))),
+        None,
+    ];
     (document(vec![search, hold, soak]), parts)
 }
 
@@ -96,7 +99,7 @@ fn the_knee_has_the_digits_that_its_shares_are_computed_from() {
     let share = search.knee.as_ref().and_then(|search| search.knee_per_s).map(|knee| knee * 0.75);
     assert_eq!(share.map(|share| format!("{share:.3}")).as_deref(), Some("562.275"));
     (hold.rate, hold.rate_asked) = (Some("562.275/s".into()), Some("75% of knee".into()));
-    let part = Some(Part::Knee(Box::new(found)));
+    let part = Some(StageDocument::Knee(Box::new(found)));
     let doc = document(vec![search, hold]);
     let text = crate::format::plain(&terminal(&doc, &Style { width: 80, color: false }));
     let page = crate::format::plain(&html(&doc, &[part, None]));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use unblink_artifact::document::{
-    Arrivals, Distribution, LoadModel, Quantile, Rate, RunStatus, Target, Validity, ValidityStatus,
+    Arrivals, Distribution, LoadModel, Quantile, Rate, Requested, RunStatus, Validity, ValidityStatus,
 };
 use unblink_artifact::history::IndexedRun;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(number: u32) -> IndexedRun {
         model: LoadModel::Open,
         load: "open, 100/s".into(),
         targets_beyond: None,
-        targets: vec![Target {
+        targets: vec![Requested {
             name: "all".into(),
             method: "GET".into(),
             url: format!("http://Host-{number}/a_b"),

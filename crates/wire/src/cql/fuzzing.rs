@@ -29,7 +29,7 @@ pub enum Event {
 
 /// What came of all bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// What was said.
     pub events: Vec<Event>,
     /// What the client wrote after its first frame, or after its requests.
@@ -132,7 +132,7 @@ pub const PREPARE: &[u8] = b"\x04\0\0\0\x09\0\0\0\x1d\0\0\0\x19SELECT b FROM t W
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], next_len: impl FnMut() -> usize) -> Driven {
     driven((is_ready, false), bytes_max, bytes, next_len)
 }
 
@@ -142,7 +142,7 @@ fn driven(
     bytes_max: u64,
     bytes: &[u8],
     mut next_len: impl FnMut() -> usize,
-) -> Outcome {
+) -> Driven {
     let text = format!("SELECT b FROM t WHERE a={}", place(0));
     let statement = Statement::new(&text, true, Options::default()).expect("a statement");
     let twice = || statement.clone().finding().then(statement.clone());
@@ -178,7 +178,7 @@ fn driven(
         at += len;
         out.extend(written(&mut connection, &statements));
     }
-    Outcome { events: heard.events, written: out, result }
+    Driven { events: heard.events, written: out, result }
 }
 
 /// All that is to be written, taken a few bytes at a time.

@@ -30,7 +30,7 @@ pub enum Event {
 
 /// What came of all bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// What was said.
     pub events: Vec<Event>,
     /// What is wrong with the connection.
@@ -123,11 +123,11 @@ pub fn requests() -> Vec<Request> {
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(limits: Limits, bytes: &[u8], next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(limits: Limits, bytes: &[u8], next_len: impl FnMut() -> usize) -> Driven {
     drive_as::<Http2>(limits, bytes, next_len)
 }
 
-fn drive_as<P: Over>(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+fn drive_as<P: Over>(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Driven {
     let settings = Settings { limits, streams: REQUESTS as u32 };
     let (mut http, mut shared, mut heard) = (P::new(&settings), P::shared(1), Heard::default());
     let requests = requests();
@@ -157,7 +157,7 @@ fn drive_as<P: Over>(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() ->
         at += len;
         write(&mut http);
     }
-    Outcome { events: heard.0, result, written }
+    Driven { events: heard.0, result, written }
 }
 
 /// Checks one input of the fuzzer. Its first byte chooses the limits (`1` small ones), its second how the rest is cut; the

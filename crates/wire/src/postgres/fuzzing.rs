@@ -30,7 +30,7 @@ pub enum Event {
 
 /// What came of all bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// What was said.
     pub events: Vec<Event>,
     /// What the client wrote after its first message.
@@ -120,7 +120,7 @@ pub const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I1\0\0\0\x04Z\0\0\0
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Driven {
     let transactions = [Transaction::new("SELECT 1", false).expect("a statement")];
     let user = User { name: "user".into(), password: Some("pencil".into()) };
     let settings = Settings {
@@ -150,7 +150,7 @@ pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl Fn
         out.extend(written(&mut connection, &transactions));
         assert!(!is_ready || out.is_empty(), "nothing is ever answered");
     }
-    Outcome { events: heard.events, written: out, result }
+    Driven { events: heard.events, written: out, result }
 }
 
 /// All that is to be written, taken a few bytes at a time.

@@ -26,7 +26,7 @@ pub enum Event {
 
 /// What came of all bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// What was said.
     pub events: Vec<Event>,
     /// What is wrong with the connection.
@@ -113,7 +113,7 @@ pub const SMALL_BYTES_MAX: u64 = 20;
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(is_resp3: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(is_resp3: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Driven {
     let settings = Settings {
         greeting: Arc::new(Greeting::new(is_resp3, None, 0)),
         is_resp3,
@@ -138,7 +138,7 @@ pub fn drive(is_resp3: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl Fn
         at += len;
         assert!(written(&mut redis, &commands).is_empty(), "nothing is ever answered");
     }
-    Outcome { events: heard.events, result }
+    Driven { events: heard.events, result }
 }
 
 /// All that is to be written, taken a few bytes at a time.

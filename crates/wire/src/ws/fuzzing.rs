@@ -32,7 +32,7 @@ pub enum Event {
 
 /// What came of all bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Driven {
     /// What was said.
     pub events: Vec<Event>,
     /// What is wrong with the connection.
@@ -119,7 +119,7 @@ pub const SMALL_BYTES_MAX: u64 = 20;
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(by_name: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(by_name: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Driven {
     let first_byte = Finder::new(|message, name| {
         name.extend(message.first());
         !message.is_empty()
@@ -153,7 +153,7 @@ pub fn drive(by_name: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl FnM
         at += len;
         all.extend(written(&mut ws));
     }
-    Outcome { events: heard.events, result, written: all }
+    Driven { events: heard.events, result, written: all }
 }
 
 fn written(ws: &mut Ws) -> Vec<u8> {

@@ -3,12 +3,12 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use unblink_wire::fuzzing::{Outcome, drive};
+use unblink_wire::fuzzing::{Driven, drive};
 use unblink_wire::{Limits, Parser, RequestKind, Response};
 
 /// The outcome of feeding all at once and then closing.
 #[allow(dead_code, reason = "each test crate compiles this file for itself")]
-pub(crate) fn whole(kind: RequestKind, bytes: &[u8]) -> Outcome {
+pub(crate) fn whole(kind: RequestKind, bytes: &[u8]) -> Driven {
     drive(&mut Parser::new(Limits::default()), kind, bytes, || bytes.len())
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn whole(kind: RequestKind, bytes: &[u8]) -> Outcome {
 pub(crate) struct Answer {
     pub(crate) kind: RequestKind,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) expected: Outcome,
+    pub(crate) expected: Driven,
 }
 
 impl std::fmt::Debug for Answer {
@@ -201,7 +201,7 @@ fn build(
         reusable: keeps_alive && !closes && !is_tunnel,
     };
     let head = head.into_bytes().split_off(begin);
-    Answer { kind, bytes, expected: Outcome { result: Ok(response), head, body, consumed: Some(consumed) } }
+    Answer { kind, bytes, expected: Driven { result: Ok(response), head, body, consumed: Some(consumed) } }
 }
 
 fn write_chunked(out: &mut Vec<u8>, mut body: &[u8], chunks: &[Chunk], trailers: &[(String, String)]) {

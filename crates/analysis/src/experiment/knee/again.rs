@@ -1,7 +1,7 @@
 //! The second pass over the rates of the first, and what tells that there is no one capacity to be found.
 
 use super::{Doom, Knee};
-use crate::experiment::criterion::Verdict;
+use crate::experiment::criterion::RateVerdict;
 use crate::experiment::trial::{Purpose, Step};
 use unblink_core::schedule::Rate;
 use unblink_core::sim::Random;
@@ -32,19 +32,19 @@ impl Knee {
             let share = rate.as_per_s() / good.as_per_s();
             (share - 1.0).abs() > BORDER_RESOLUTIONS * self.settings.resolution
         };
-        let is_decided = |verdict| matches!(verdict, Verdict::Met | Verdict::Missed(_));
+        let is_decided = |verdict| matches!(verdict, RateVerdict::Met | RateVerdict::Missed(_));
         let mut repeats: Vec<&Step> = self.of(&[Purpose::Repeat]).collect();
         repeats.sort_by_key(|step| step.trial.rate);
         repeats.into_iter().find_map(|again| {
             let rate = again.trial.rate;
             let (was, is) = (self.last_at(rate)?.outcome.verdict, again.outcome.verdict);
-            let differs = (was == Verdict::Met) != (is == Verdict::Met);
+            let differs = (was == RateVerdict::Met) != (is == RateVerdict::Met);
             let doubted = differs && is_decided(was) && is_decided(is);
             // At the border chance decides; but a target that falls behind where it did not before is not chance.
             let outcome = &again.outcome;
             let falls_behind = outcome.delivered_per_s < FALLS_BEHIND_SHARE * outcome.offered_per_s;
             (doubted && (is_off_border(rate) || (falls_behind && rate <= good)))
-                .then_some(Doom::Hysteresis { rate, was_good: was == Verdict::Met })
+                .then_some(Doom::Hysteresis { rate, was_good: was == RateVerdict::Met })
         })
     }
 

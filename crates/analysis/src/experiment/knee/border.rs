@@ -140,7 +140,7 @@ fn dispersion(points: &[Point], a: f64, b: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::criterion::Verdict;
+    use super::super::super::criterion::RateVerdict;
     use super::super::super::trial::Trial;
     use super::super::tests::outcome;
     use super::*;
@@ -159,7 +159,7 @@ mod tests {
             measure_max: length,
         };
         let above = (-0.05 * (1_000.0 - per_s as f64)).exp() * times;
-        let mut outcome = outcome(&trial, Verdict::Undecided);
+        let mut outcome = outcome(&trial, RateVerdict::Undecided);
         (outcome.measured, outcome.above_share, outcome.above_error) =
             (length, Some(above), Some(0.3 * above));
         Step { trial, outcome }

@@ -2,7 +2,7 @@
 //! settled. Then the bracket that is known is the answer.
 
 use super::{Knee, Stage};
-use crate::experiment::criterion::Verdict;
+use crate::experiment::criterion::RateVerdict;
 use crate::experiment::trial::{Purpose, Trial};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
@@ -51,9 +51,9 @@ impl Knee {
         let decided = |is_met: bool| {
             let searched = self.steps.iter().filter(|step| step.trial.purpose != Purpose::Latency);
             let wanted = searched.filter(move |step| match step.outcome.verdict {
-                Verdict::Met => is_met,
-                Verdict::Missed(_) => !is_met,
-                Verdict::Undecided | Verdict::Generator => false,
+                RateVerdict::Met => is_met,
+                RateVerdict::Missed(_) => !is_met,
+                RateVerdict::Undecided | RateVerdict::Generator => false,
             });
             wanted.map(|step| step.trial.rate)
         };
@@ -69,8 +69,8 @@ impl Knee {
         let reaches = self.bracket().reaches(asked);
         let searched = self.steps.iter().filter(|step| step.trial.purpose != Purpose::Latency);
         let agreeing = searched.filter(|step| match (reaches, step.outcome.verdict) {
-            (Reaches::Yes, Verdict::Met) => step.trial.rate >= asked,
-            (Reaches::No, Verdict::Missed(_)) => step.trial.rate <= asked,
+            (Reaches::Yes, RateVerdict::Met) => step.trial.rate >= asked,
+            (Reaches::No, RateVerdict::Missed(_)) => step.trial.rate <= asked,
             _ => false,
         });
         if agreeing.count() >= AGREEING_MIN { reaches } else { Reaches::Undecided }
@@ -120,7 +120,7 @@ impl Knee {
             Some(good) if held().next().is_none() => Some(Stage::Try(Purpose::Confirm, good)),
             // Not decided by then: the whole search tells more.
             Some(_) => held()
-                .any(|step| step.trial.rate >= asked && step.outcome.verdict == Verdict::Met)
+                .any(|step| step.trial.rate >= asked && step.outcome.verdict == RateVerdict::Met)
                 .then_some(Stage::Bracketed),
         }
     }
@@ -161,7 +161,7 @@ mod tests {
         let mut knee = Knee::new(Settings { within: Some(Nanos::from_secs(200)), ..settings() });
         let trial = knee.next_trial().unwrap();
         assert_eq!((trial.measure, trial.measure_max), (Nanos::from_secs(20), Nanos::from_secs(95)));
-        let step = super::super::tests::outcome(&trial, Verdict::Undecided);
+        let step = super::super::tests::outcome(&trial, RateVerdict::Undecided);
         knee.observe(crate::experiment::Step { trial, outcome: step });
         assert_eq!(knee.next_trial().unwrap().measure_max, Nanos::from_millis(82_500));
     }
@@ -185,7 +185,7 @@ mod tests {
     fn two_passes_that_disagree_settle_nothing() {
         let at = Settings { start: per_s(900), at_least: Some(per_s(900)), ..settings() };
         let knee = search(at, |trial| match trial.purpose {
-            Purpose::Repeat => Verdict::Missed(Miss::Growing),
+            Purpose::Repeat => RateVerdict::Missed(Miss::Growing),
             _ => up_to(1_000)(trial),
         });
         assert_eq!(knee.reaches(per_s(900)), Reaches::Undecided);
@@ -197,9 +197,9 @@ mod tests {
     fn one_trial_alone_settles_nothing() {
         let within = Some(Nanos::from_secs(50));
         let at = Settings { start: per_s(900), at_least: Some(per_s(900)), within, ..settings() };
-        for first in [Verdict::Met, Verdict::Missed(Miss::Percentile)] {
+        for first in [RateVerdict::Met, RateVerdict::Missed(Miss::Percentile)] {
             let knee = search(at.clone(), |trial| match trial.purpose {
-                Purpose::Repeat => Verdict::Undecided,
+                Purpose::Repeat => RateVerdict::Undecided,
                 _ => first,
             });
             assert_eq!(knee.reaches(per_s(900)), Reaches::Undecided, "{first:?}");

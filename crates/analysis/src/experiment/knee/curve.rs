@@ -1,6 +1,6 @@
 //! Throughput and latency over offered load, and what follows from them.
 
-use super::super::criterion::{Miss, Verdict};
+use super::super::criterion::{Miss, RateVerdict};
 use super::super::trial::{Purpose, Step};
 use super::usl::{self, Usl};
 use super::{LATENCY_SHARE, SAFE_BAND};
@@ -53,14 +53,14 @@ impl Curve {
     pub(super) fn new(steps: &[Step]) -> Curve {
         let usable: Vec<&Step> = steps
             .iter()
-            .filter(|s| s.outcome.verdict != Verdict::Generator && s.trial.purpose != Purpose::Latency)
+            .filter(|s| s.outcome.verdict != RateVerdict::Generator && s.trial.purpose != Purpose::Latency)
             .collect();
         let points = points(&usable);
         let falls_behind = usable.iter().filter(|s| !s.outcome.is_stationary()).map(|s| s.trial.rate).min();
         let keeps_up = usable.iter().filter(|s| s.outcome.is_stationary()).map(|s| s.trial.rate);
         let last_stationary = keeps_up.filter(|&rate| falls_behind.is_none_or(|bad| rate < bad)).max();
         let is_growing =
-            |s: &&Step| s.outcome.is_growing || s.outcome.verdict == Verdict::Missed(Miss::Growing);
+            |s: &&Step| s.outcome.is_growing || s.outcome.verdict == RateVerdict::Missed(Miss::Growing);
         // One that fails at any rate, however low, need not be overloaded.
         let is_overloaded =
             usable.iter().any(is_growing) || (falls_behind.is_some() && last_stationary.is_some());

@@ -2,7 +2,7 @@
 
 use super::border::{Border, border};
 use super::{Doom, Found, Knee, Stage, rounded};
-use crate::experiment::criterion::{Miss, Verdict};
+use crate::experiment::criterion::{Miss, RateVerdict};
 use crate::experiment::trial::{Purpose, Step};
 use unblink_core::schedule::Rate;
 
@@ -24,7 +24,7 @@ impl Knee {
         let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
         let candidate = self.candidate(good);
         // It misses by far, though the target keeps up, and events or chance decide: is that due to the rate?
-        let is_unsure = |step: &&Step| step.outcome.verdict == Verdict::Undecided;
+        let is_unsure = |step: &&Step| step.outcome.verdict == RateVerdict::Undecided;
         let is_odd = |step: &Step| self.gives_way(step) && step.outcome.is_stationary();
         let is_due =
             held.last().is_some_and(|last| is_odd(last)) || self.first_pass().filter(is_unsure).any(is_odd);
@@ -33,7 +33,7 @@ impl Knee {
                 let lowest = self.first_pass().map(|step| step.trial.rate).min();
                 return Stage::Try(Purpose::Floor, lowest.unwrap_or(candidate.rate));
             }
-            Some(floor) if floor.outcome.verdict != Verdict::Met => {
+            Some(floor) if floor.outcome.verdict != RateVerdict::Met => {
                 let above_share = floor.outcome.above_share.unwrap_or(1.0);
                 return Stage::Doomed(Doom::AnyRate { rate: floor.trial.rate, above_share });
             }
@@ -45,7 +45,7 @@ impl Knee {
         }
         match (held.len() >= CONFIRMATIONS_MAX, last.outcome.verdict) {
             (true, _) => Stage::Doomed(Doom::NotConfirmed { rate: good }),
-            (false, Verdict::Generator) => Stage::Try(Purpose::Confirm, last.trial.rate),
+            (false, RateVerdict::Generator) => Stage::Try(Purpose::Confirm, last.trial.rate),
             (false, _) => Stage::Try(Purpose::Confirm, candidate.rate),
         }
     }
@@ -54,8 +54,8 @@ impl Knee {
     fn gives_way(&self, step: &Step) -> bool {
         let far_ns = self.settings.limit.0 as f64 * NEAR_TIMES;
         match step.outcome.verdict {
-            Verdict::Met | Verdict::Generator => false,
-            Verdict::Missed(Miss::Growing | Miss::Delivered | Miss::NoAnswers) => true,
+            RateVerdict::Met | RateVerdict::Generator => false,
+            RateVerdict::Missed(Miss::Growing | Miss::Delivered | Miss::NoAnswers) => true,
             _ => step.outcome.percentile.is_none_or(|p| p.censored || p.value_ns as f64 >= far_ns),
         }
     }
@@ -72,7 +72,8 @@ impl Knee {
         if let Some(line) = line.filter(|line| line.per_s < ceiling.as_per_s()) {
             return Candidate { rate: rounded(line.per_s), line: Some(line) };
         }
-        let not_met = held().filter(|step| !self.is_good(step) && step.outcome.verdict != Verdict::Generator);
+        let not_met =
+            held().filter(|step| !self.is_good(step) && step.outcome.verdict != RateVerdict::Generator);
         let lower = not_met.map(|step| self.good_below(step.trial.rate).max(less(step.trial.rate))).min();
         Candidate { rate: lower.map_or(good, |lower| lower.min(good)), line: None }
     }
@@ -81,7 +82,7 @@ impl Knee {
     fn good_below(&self, rate: Rate) -> Rate {
         let is_good = |tried: &Rate| {
             let mut at = self.steps.iter().filter(|step| step.trial.rate == *tried);
-            at.all(|step| step.outcome.verdict == Verdict::Met)
+            at.all(|step| step.outcome.verdict == RateVerdict::Met)
         };
         let below = self.steps.iter().map(|step| step.trial.rate).filter(|&tried| tried < rate);
         below.filter(is_good).max().unwrap_or_default()
@@ -94,7 +95,7 @@ impl Knee {
         let tolerance = (self.settings.resolution * per_s).max(half_width.unwrap_or(0.0));
         let is_same = (held.as_per_s() - per_s).abs() <= tolerance;
         let is_held = match candidate.line {
-            Some(_) => is_same && !self.gives_way(last) && last.outcome.verdict != Verdict::Generator,
+            Some(_) => is_same && !self.gives_way(last) && last.outcome.verdict != RateVerdict::Generator,
             // For how long near capacity it would take to decide, nobody waits: by its estimate, as in the search.
             None => held == candidate.rate && self.is_good(last),
         };
@@ -103,9 +104,9 @@ impl Knee {
         }
         let decided = |is_met: bool| {
             let is_wanted = move |step: &&Step| match step.outcome.verdict {
-                Verdict::Met => is_met,
-                Verdict::Missed(_) => !is_met,
-                Verdict::Undecided | Verdict::Generator => false,
+                RateVerdict::Met => is_met,
+                RateVerdict::Missed(_) => !is_met,
+                RateVerdict::Undecided | RateVerdict::Generator => false,
             };
             self.steps.iter().filter(is_wanted).map(|step| step.trial.rate)
         };

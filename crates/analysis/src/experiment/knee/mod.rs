@@ -22,7 +22,7 @@ pub use usl::{Interval95, Usl, fit as fit_usl};
 
 use super::Experiment;
 use super::criterion::Miss;
-use super::criterion::Verdict;
+use super::criterion::RateVerdict;
 use super::trial::{Purpose, Step, Trial};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
@@ -79,7 +79,7 @@ pub enum Doom {
         /// The lowest that was tried.
         lowest: Rate,
         /// What it missed.
-        verdict: Verdict,
+        verdict: RateVerdict,
     },
     /// The objective is missed now and then at low rates too: it is not the rate.
     AnyRate {
@@ -197,9 +197,9 @@ impl Knee {
     fn is_good(&self, step: &Step) -> bool {
         let is_below = |p: super::Percentile| !p.censored && p.value_ns <= self.settings.limit.0;
         match step.outcome.verdict {
-            Verdict::Met => true,
-            Verdict::Undecided => step.outcome.percentile.is_some_and(is_below),
-            Verdict::Missed(_) | Verdict::Generator => false,
+            RateVerdict::Met => true,
+            RateVerdict::Undecided => step.outcome.percentile.is_some_and(is_below),
+            RateVerdict::Missed(_) | RateVerdict::Generator => false,
         }
     }
 
@@ -219,12 +219,12 @@ impl Knee {
             Search::NothingMet => (None, self.bad_step().map(|step| step.trial.rate)),
         };
         let at_border = bad.and_then(|rate| self.last_at(rate));
-        if let Some(step) = at_border.filter(|step| step.outcome.verdict == Verdict::Generator) {
+        if let Some(step) = at_border.filter(|step| step.outcome.verdict == RateVerdict::Generator) {
             let why = step.outcome.generator.clone().unwrap_or_default();
             return Stage::Doomed(Doom::Generator { rate: step.trial.rate, why });
         }
         let Some(good) = good else {
-            let verdict = at_border.map_or(Verdict::Undecided, |step| step.outcome.verdict);
+            let verdict = at_border.map_or(RateVerdict::Undecided, |step| step.outcome.verdict);
             let lowest = bad.unwrap_or(self.settings.start);
             return Stage::Doomed(Doom::NothingMet { lowest, verdict });
         };
@@ -239,11 +239,11 @@ impl Knee {
 
     fn search(&self) -> Search {
         let settings = &self.settings;
-        let is_silent = |step: &&Step| step.outcome.verdict == Verdict::Missed(Miss::NoAnswers);
+        let is_silent = |step: &&Step| step.outcome.verdict == RateVerdict::Missed(Miss::NoAnswers);
         // One bad moment of the generator's machine must not end the search.
         if let Some(last) = self.first_pass().next_back() {
             let tries = self.first_pass().filter(|step| step.trial.rate == last.trial.rate).count();
-            if last.outcome.verdict == Verdict::Generator && tries == 1 {
+            if last.outcome.verdict == RateVerdict::Generator && tries == 1 {
                 return Search::Try(last.trial.purpose, last.trial.rate);
             }
         }
@@ -312,7 +312,7 @@ impl Knee {
 
 impl Experiment for Knee {
     type Trial = Trial;
-    type Outcome = super::Outcome;
+    type Outcome = super::TrialOutcome;
     type Doom = Doom;
 
     fn next_trial(&self) -> Option<Trial> {

@@ -1,5 +1,5 @@
 use super::super::criterion::Miss;
-use super::super::trial::Outcome;
+use super::super::trial::TrialOutcome;
 use super::hold::CONFIRMATIONS_MAX;
 use super::*;
 
@@ -20,8 +20,8 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-pub(super) fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
-    Outcome {
+pub(super) fn outcome(trial: &Trial, verdict: RateVerdict) -> TrialOutcome {
+    TrialOutcome {
         measured: trial.measure,
         scheduled: 0,
         ok: 0,
@@ -37,14 +37,14 @@ pub(super) fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
         mean_ns: None,
         in_flight_mean: None,
         in_flight_end: 0,
-        is_growing: verdict == Verdict::Missed(Miss::Growing),
-        generator: (verdict == Verdict::Generator).then(|| "it was late".to_string()),
+        is_growing: verdict == RateVerdict::Missed(Miss::Growing),
+        generator: (verdict == RateVerdict::Generator).then(|| "it was late".to_string()),
         verdict,
     }
 }
 
 /// Lets a target that is a function of the trial answer until the search ends.
-pub(super) fn search(settings: Settings, verdict: impl Fn(&Trial) -> Verdict) -> Knee {
+pub(super) fn search(settings: Settings, verdict: impl Fn(&Trial) -> RateVerdict) -> Knee {
     let mut knee = Knee::new(settings);
     while let Some(trial) = knee.next_trial() {
         let outcome = outcome(&trial, verdict(&trial));
@@ -54,10 +54,10 @@ pub(super) fn search(settings: Settings, verdict: impl Fn(&Trial) -> Verdict) ->
     knee
 }
 
-pub(super) fn up_to(border: u64) -> impl Fn(&Trial) -> Verdict {
+pub(super) fn up_to(border: u64) -> impl Fn(&Trial) -> RateVerdict {
     move |trial| match trial.rate <= Rate::per_second(border) {
-        true => Verdict::Met,
-        false => Verdict::Missed(Miss::Percentile),
+        true => RateVerdict::Met,
+        false => RateVerdict::Missed(Miss::Percentile),
     }
 }
 
@@ -104,7 +104,7 @@ fn any_border_is_found_from_any_start() {
 
 #[test]
 fn the_highest_rate_may_be_good() {
-    let knee = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| Verdict::Met);
+    let knee = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| RateVerdict::Met);
     let found = knee.found().unwrap();
     assert_eq!((found.rate, found.missed_from), (Rate::per_second(1_000), None));
     assert!(!found.has_border() && found.good == found.rate, "{found:?}");
@@ -117,7 +117,7 @@ fn the_highest_rate_may_give_way() {
     let settings = Settings { max: Rate::per_second(1_000), ..settings() };
     let knee = search(settings, |trial| match trial.purpose {
         Purpose::Confirm => up_to(990)(trial),
-        _ => Verdict::Met,
+        _ => RateVerdict::Met,
     });
     let found = knee.found().unwrap();
     assert!(found.rate < Rate::per_second(1_000), "{found:?}");
@@ -126,15 +126,15 @@ fn the_highest_rate_may_give_way() {
 
 #[test]
 fn capacity_is_not_known_without_overload() {
-    let met = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| Verdict::Met);
+    let met = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| RateVerdict::Met);
     assert_eq!((met.curve().capacity_per_s, met.curve().theory_ns(500.0)), (None, None));
     let slow = search(settings(), up_to(1_000));
     assert_eq!(slow.curve().capacity_per_s, None, "too slow is not overloaded");
-    let fails = search(settings(), |_| Verdict::Missed(Miss::Delivered));
+    let fails = search(settings(), |_| RateVerdict::Missed(Miss::Delivered));
     assert_eq!(fails.curve().capacity_per_s, None, "it fails at any rate");
     let overloaded = search(settings(), |trial| match trial.rate <= Rate::per_second(1_000) {
-        true => Verdict::Met,
-        false => Verdict::Missed(Miss::Growing),
+        true => RateVerdict::Met,
+        false => RateVerdict::Missed(Miss::Growing),
     });
     assert!(overloaded.curve().capacity_per_s.is_some());
 }
@@ -149,7 +149,7 @@ fn what_is_not_confirmed_goes_down() {
     let found = knee.found().unwrap().rate.as_per_s();
     assert!((940.0..=960.0).contains(&found), "{found}");
     let never = search(settings(), |trial| match trial.purpose {
-        Purpose::Confirm => Verdict::Undecided,
+        Purpose::Confirm => RateVerdict::Undecided,
         _ => up_to(1_000)(trial),
     });
     assert!(matches!(never.doomed(), Some(Doom::NotConfirmed { .. })));
@@ -160,14 +160,14 @@ fn what_is_not_confirmed_goes_down() {
 #[test]
 fn the_generator_is_no_knee() {
     let knee = search(settings(), |trial| match trial.rate <= Rate::per_second(1_000) {
-        true => Verdict::Met,
-        false => Verdict::Generator,
+        true => RateVerdict::Met,
+        false => RateVerdict::Generator,
     });
     assert!(matches!(knee.doomed(), Some(Doom::Generator { .. })), "{:?}", knee.doomed());
     assert!(knee.found().is_none() && knee.next_trial().is_none());
     // One bad moment is not held against it.
     let once = search(settings(), |trial| match trial.number {
-        3 => Verdict::Generator,
+        3 => RateVerdict::Generator,
         _ => up_to(1_000)(trial),
     });
     assert!(once.found().is_some());
@@ -207,8 +207,8 @@ fn a_search_goes_on_from_what_was_observed() {
 #[test]
 fn latency_is_measured_below_the_last_stationary_rate() {
     let overload = |trial: &Trial| match trial.rate <= Rate::per_second(1_000) {
-        true => Verdict::Met,
-        false => Verdict::Missed(Miss::Growing),
+        true => RateVerdict::Met,
+        false => RateVerdict::Missed(Miss::Growing),
     };
     let knee = search(Settings { then_latency: true, ..settings() }, overload);
     let last = knee.curve().knees.last_stationary.unwrap().as_per_s();

@@ -2,7 +2,7 @@
 //! ways of their own.
 
 use prost_reflect::{FieldDescriptor, Kind as Type, MessageDescriptor};
-use unblink_wire::message::{Kind, Part, put_varint};
+use unblink_wire::message::{Kind, MessagePart, put_varint};
 
 /// Of what stands behind its length: the lower three bits of its tag.
 pub(super) const LENGTH_DELIMITED: u64 = 2;
@@ -54,27 +54,29 @@ pub(super) fn tag_of(field: &FieldDescriptor) -> Box<[u8]> {
 }
 
 /// A message in the message. One that is always the same has its length already.
-pub(super) fn nested(field: &FieldDescriptor, parts: Vec<Part>) -> Part {
+pub(super) fn nested(field: &FieldDescriptor, parts: Vec<MessagePart>) -> MessagePart {
     let tag = tag(field.number(), LENGTH_DELIMITED);
     match &parts[..] {
-        [] => Part::Fixed([&tag[..], &[0]].concat().into()),
-        [Part::Fixed(inner)] => {
+        [] => MessagePart::Fixed([&tag[..], &[0]].concat().into()),
+        [MessagePart::Fixed(inner)] => {
             let mut out = tag.into_vec();
             put_varint(inner.len() as u64, &mut out);
             out.extend_from_slice(inner);
-            Part::Fixed(out.into())
+            MessagePart::Fixed(out.into())
         }
-        _ => Part::Nested { tag, parts: parts.into() },
+        _ => MessagePart::Nested { tag, parts: parts.into() },
     }
 }
 
 /// The same with neighbours that are always the same in one part, and none that is empty.
-pub(super) fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let mut all: Vec<Part> = Vec::with_capacity(parts.len());
+pub(super) fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
+    let mut all: Vec<MessagePart> = Vec::with_capacity(parts.len());
     for part in parts {
         match (all.last_mut(), part) {
-            (_, Part::Fixed(bytes)) if bytes.is_empty() => {}
-            (Some(Part::Fixed(last)), Part::Fixed(bytes)) => *last = [&last[..], &bytes].concat().into(),
+            (_, MessagePart::Fixed(bytes)) if bytes.is_empty() => {}
+            (Some(MessagePart::Fixed(last)), MessagePart::Fixed(bytes)) => {
+                *last = [&last[..], &bytes].concat().into()
+            }
             (_, part) => all.push(part),
         }
     }

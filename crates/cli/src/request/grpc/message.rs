@@ -8,7 +8,7 @@ use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind as Type, MessageDescriptor};
 use serde_json::{Map, Value};
 use unblink_wire::blank::Blank;
-use unblink_wire::message::{Message, Part};
+use unblink_wire::message::{Message, MessagePart};
 
 /// Fields of a plan, and flags, that a message is written in.
 const FIELDS: [&str; 4] = ["body", "json", "body-file", "url"];
@@ -36,7 +36,7 @@ pub(super) fn compile(
         value if compiler.has_place(value) => return Err(no_place(name, name)),
         value => {
             let fitting = encoded(descriptor, value).ok_or_else(|| misfit(name, &as_written(descriptor)));
-            vec![Part::Fixed(fitting?.into())]
+            vec![MessagePart::Fixed(fitting?.into())]
         }
     };
     Ok(Message { parts: joined(parts).into() })
@@ -78,7 +78,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         descriptor: &MessageDescriptor,
         fields: &Map<String, Value>,
         path: &str,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<MessagePart>> {
         let (mut all, mut known) = (Vec::new(), Vec::new());
         for (name, value) in fields {
             let path = format!("{path}.{name}");
@@ -120,7 +120,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         name: &str,
         value: &Value,
         path: &str,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<MessagePart>> {
         let is_plain = matches!(field.kind(), Type::Message(of) if !is_well_known(&of)) && !field.is_group();
         match value {
             Value::Array(items) if field.is_list() && is_plain => {
@@ -148,7 +148,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         name: &str,
         items: &[Value],
         path: &str,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<MessagePart>> {
         let each = items.iter().enumerate().map(|(i, item)| {
             let path = format!("{path}[{i}]");
             match self.has_place(item) {
@@ -158,13 +158,13 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
                     let whole = whole.ok_or_else(|| misfit(&path, &in_words(field)))?;
                     // The list that has it alone begins with a tag and a length.
                     let from = if field.is_packed() { tag_of(field).len() + 1 } else { 0 };
-                    Ok(Part::Fixed(whole[from..].into()))
+                    Ok(MessagePart::Fixed(whole[from..].into()))
                 }
             }
         });
-        let each = each.collect::<Result<Vec<Part>>>()?;
+        let each = each.collect::<Result<Vec<MessagePart>>>()?;
         match field.is_packed() {
-            true => Ok(vec![Part::Nested {
+            true => Ok(vec![MessagePart::Nested {
                 tag: tag(field.number(), LENGTH_DELIMITED),
                 parts: joined(each).into(),
             }]),
@@ -173,7 +173,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
     }
 
     /// An entry of a map.
-    fn entry(&self, field: &FieldDescriptor, key: &str, value: &Value, path: &str) -> Result<Part> {
+    fn entry(&self, field: &FieldDescriptor, key: &str, value: &Value, path: &str) -> Result<MessagePart> {
         let path = format!("{path}[{key:?}]");
         let Type::Message(entry) = field.kind() else { return Err(no_place(&path, "a map")) };
         if self.is_place(key) {
@@ -186,7 +186,13 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
     }
 
     /// A single value, which has places or is a message.
-    fn one(&self, field: &FieldDescriptor, value: &Value, path: &str, is_optional: bool) -> Result<Part> {
+    fn one(
+        &self,
+        field: &FieldDescriptor,
+        value: &Value,
+        path: &str,
+        is_optional: bool,
+    ) -> Result<MessagePart> {
         // In a packed list, a number has no tag of its own.
         let own = if field.is_list() && field.is_packed() { Box::default() } else { tag_of(field) };
         let kind = match (field.kind(), value) {
@@ -204,7 +210,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
                 return Err(misfit(path, &format!("an object of {}", of.full_name())));
             }
             (Type::String | Type::Bytes, Value::String(text)) => {
-                return Ok(Part::Text { tag: own, text: Blank::new(text.as_bytes()), is_optional });
+                return Ok(MessagePart::Text { tag: own, text: Blank::new(text.as_bytes()), is_optional });
             }
             (of, _) => number_kind(&of).ok_or_else(|| misfit(path, &in_words(field)))?,
         };
@@ -213,7 +219,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
             _ => None,
         };
         match place.filter(|&place| (self.is_number)(place)) {
-            Some(place) => Ok(Part::Number { tag: own, place, kind, is_optional }),
+            Some(place) => Ok(MessagePart::Number { tag: own, place, kind, is_optional }),
             None => refuse!(
                 FIELDS,
                 "{path} is a number ({}): a template must be all of it, and a value that is always a whole number, such as \
@@ -230,9 +236,9 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         name: &str,
         value: &Value,
         path: &str,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<MessagePart>> {
         match encoded_field(descriptor, name, value) {
-            Some(bytes) => Ok(vec![Part::Fixed(bytes.into())]),
+            Some(bytes) => Ok(vec![MessagePart::Fixed(bytes.into())]),
             None => match field(descriptor, name) {
                 Some(field) => Err(wrong(descriptor, &field, name, value, path)),
                 None => refuse!(FIELDS, "{path}: this does not fit {}", descriptor.full_name()),

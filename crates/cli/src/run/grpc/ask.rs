@@ -16,7 +16,7 @@ use unblink_engine::target::Target;
 use unblink_wire::Limits;
 use unblink_wire::grpc::{CODES, CallBuilder, Grpc};
 use unblink_wire::http2::{self, Scheme};
-use unblink_wire::message::{Message, Part};
+use unblink_wire::message::{Message, MessagePart};
 use unblink_workload::answer::Expect;
 use unblink_workload::template::is_template;
 
@@ -63,7 +63,7 @@ impl Asker {
 
     /// The message that the method at `path` answers to `message` with. `what` says what is waited for.
     pub(super) fn ask(&self, path: &str, message: Vec<u8>, what: &str) -> Result<Vec<u8>, NoMessage> {
-        let message = Message { parts: [Part::Fixed(message.into())].into() };
+        let message = Message { parts: [MessagePart::Fixed(message.into())].into() };
         let Asker { host, scheme, metadata, .. } = self;
         let call = CallBuilder { path, host, scheme: *scheme, metadata, message, is_stream: false }.render();
         let call = call.map_err(|error| {

@@ -97,8 +97,8 @@ fn later_readings_of_clocks_are_kept() {
     for agent in ["a", "b"] {
         stand.ended(agent, None);
         let out = stand.after(0, Event::Received(agent.into()));
-        let Some(Outcome::Run { start_at, parts, .. }) = done(&out) else { continue };
-        let clocks = |part: &Part| {
+        let Some(FleetOutcome::Run { start_at, parts, .. }) = done(&out) else { continue };
+        let clocks = |part: &AgentPart| {
             let all = part
                 .clocks
                 .iter()
