@@ -202,7 +202,7 @@ fn a_plan_is_simulated_with_what_a_simulation_has() {
     let said =
         place.call(&["sim", "plan.yaml", "--server", "service=1ms", "-o", "other", "--slo", "p99 < 5ms"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    place.call(&["sim", "plan.txt"]).refused(&["is no plan", ".yaml"]);
+    place.call(&["sim", "plan.txt"]).refused(&["is not a plan", ".yaml"]);
 }
 
 #[test]

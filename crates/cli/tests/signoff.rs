@@ -107,7 +107,7 @@ fn what_is_wrong_with_a_stage_is_shown_in_the_plan() {
     refused(&shape, &["plan.toml:5:9", "contradicts [[stages]]"]);
     place.file("none.toml", "target = \"http://127.0.0.1:9/\"\n");
     place.call(&["signoff", "none.toml"]).refused(&["no [[stages]]"]);
-    place.call(&["signoff", "http://127.0.0.1:9/"]).refused(&["is no plan"]);
+    place.call(&["signoff", "http://127.0.0.1:9/"]).refused(&["is not a plan"]);
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Kept {
         if kept.asked != asked {
             refuse!(
                 ["agents-resume"],
-                "{path:?} is of another command, of other files or of another build: give the same again"
+                "{path:?} belongs to another command, other files or another build: repeat the original command"
             );
         }
         if kept.boot != boot()? {

@@ -107,7 +107,7 @@ pub(crate) fn factor(text: &str) -> Result<Factor, String> {
     match milli.map(|milli| milli.round() * 1e3) {
         Some(micro) if (1e3..=FACTOR_MAX_MICRO as f64).contains(&micro) => Ok(Factor { micro: micro as u64 }),
         _ => Err(format!(
-            "{text:?} is no factor: give a number from 0.001 to {}, with three decimals at the most, such as 2 or 0.1",
+            "{text:?} is not a factor: give a number from 0.001 to {}, with at most three decimals, such as 2 or 0.1",
             FACTOR_MAX_MICRO / 1_000_000
         )),
     }

@@ -126,7 +126,7 @@ fn budget(text: &str) -> Result<u32, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<u32>().ok());
     percent.filter(|&percent| percent > 0).ok_or_else(|| {
         format!(
-            "{text:?} is no budget: expected a share of the requests so far, in whole percent, such as 20%"
+            "{text:?} is not a valid budget: expected a whole percentage of the requests so far, such as 20%"
         )
     })
 }

@@ -180,7 +180,8 @@ fn name(text: &str) -> Result<String, String> {
     {
         true => Ok(text.to_string()),
         false => Err(format!(
-            "{text:?} is no name of a stage: it names a folder, so give letters, digits, spaces, - _ and . (60 at most)"
+            "{text:?} is not a valid stage name (it becomes a folder name): use letters, digits, spaces, - _ and . \
+             (60 at most)"
         )),
     }
 }

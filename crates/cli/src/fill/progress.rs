@@ -75,8 +75,8 @@ impl Progress {
         let same = Progress { written: before.written, ..self };
         if before != same || before.written > same.records {
             bail!(
-                "--resume: {shown} is of a fill of another store, workload or seed ({} records of {}, seed {}): ask for the \
-                 same again",
+                "--resume: {shown} belongs to a fill with another store, workload or seed ({} records of {}, seed \
+                 {}): repeat the original command",
                 before.records,
                 before.store(),
                 before.seed

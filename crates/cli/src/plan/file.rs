@@ -99,10 +99,10 @@ pub(crate) fn is_json(name: &str) -> bool {
 pub(crate) fn no_plan(name: &str) -> anyhow::Error {
     match is_json(name) {
         true => anyhow!(
-            "{name:?} does not have the name of a plan: plans are TOML or YAML. JSON is YAML, too: name the file {:?}",
+            "{name:?}: a plan must be TOML or YAML. JSON is valid YAML: rename the file to {:?}",
             Path::new(name).with_extension("yaml").display().to_string()
         ),
-        false => anyhow!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml"),
+        false => anyhow!("{name:?} is not a plan: a plan's name ends in .toml, .yaml or .yml"),
     }
 }
 

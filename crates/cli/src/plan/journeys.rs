@@ -105,15 +105,15 @@ pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
 fn refusal(plan: &PlanFile, user: &User) -> Option<String> {
     let has = |field: &str| user.has(field) || plan.value(field).is_some();
     let why = if has("closed") {
-        "closed users ask for one thing after the other as they are, and journeys need a rate"
+        "journeys need a rate, so they can't run with --closed"
     } else if has("precision") || has("precision-of") {
         "--precision ends a run in the middle of its journeys"
     } else if has("targets") {
-        "a file of targets has no shares to set them beside"
+        "journeys have shares, and a file of targets has none"
     } else {
         return None;
     };
-    Some(format!("{why}, so that it takes no [[{JOURNEYS}]]: leave one or the other out"))
+    Some(format!("{why}: leave it out, or the [[{JOURNEYS}]]"))
 }
 
 fn wrong(plan: &PlanFile, table: &Table, message: impl Into<String>) -> Error {

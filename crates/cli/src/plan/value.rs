@@ -46,7 +46,7 @@ pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString
         holds if holds.is_statement() => {
             if let Some(variable) = variable_in(&text.raw) {
                 let message = format!(
-                    "{variable}: nothing of the environment is filled into a statement: let it be a value, {{{{x}}}}, which \
+                    "{variable}: environment variables are not allowed in a statement: use a value, {{{{x}}}}, which \
                      [let] takes from a file, such as x = \"csv(FILE)\""
                 );
                 return Err(plan.error(text, message));

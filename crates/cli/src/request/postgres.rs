@@ -59,10 +59,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     }
     let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
     if text.is_empty() {
-        refuse!(
-            ["url"],
-            "nothing is said of what to do: give --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
-        );
+        refuse!(["url"], "no statement is given: add --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'");
     }
     let is_filled = filled.composition.is_some();
     let transaction = match parts.series {
@@ -128,14 +125,14 @@ fn account(url: &Url) -> Result<Account> {
         },
     };
     let Some(name) = name.filter(|name| !name.is_empty()).or_else(|| of_environment("PGUSER")) else {
-        refuse!(["url"], "the URL says no user: write postgres://USER@HOST/DATABASE, or set PGUSER")
+        refuse!(["url"], "the URL has no user: write postgres://USER@HOST/DATABASE, or set PGUSER")
     };
     let database = match path.trim_start_matches('/') {
         "" => of_environment("PGDATABASE").unwrap_or_else(|| name.clone()),
         path if path.contains('/') => {
             refuse!(
                 ["url"],
-                "behind the host stands the name of a database, such as postgres://USER@HOST/shop"
+                "only the name of a database may follow the host, as in postgres://USER@HOST/shop"
             )
         }
         path => decoded(path)?,
@@ -155,7 +152,7 @@ fn account(url: &Url) -> Result<Account> {
             }
             _ => refuse!(
                 ["url"],
-                "{key:?} is no parameter of a connection: application_name, options and sslmode are"
+                "unknown connection parameter {key:?}; known: application_name, options, sslmode"
             ),
         }
     }
@@ -211,9 +208,9 @@ mod tests {
         for (url, sql, part) in [
             ("postgres://me@h/a/b", "SELECT 1", "name of a database"),
             ("postgres://me@h/a?sslmode=prefer", "SELECT 1", "encrypted or it is not"),
-            ("postgres://me@h/a?x=1", "SELECT 1", "no parameter"),
+            ("postgres://me@h/a?x=1", "SELECT 1", "unknown connection parameter"),
             ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
-            ("postgres://me@h/a", "", "nothing is said"),
+            ("postgres://me@h/a", "", "no statement is given"),
             ("postgres://me@h/a", "BEGIN", "one transaction anyway"),
             ("postgres://me@h/a", "SELECT x{{index}}", "beside a word"),
             ("http://h", "SELECT 1", "run of its own"),

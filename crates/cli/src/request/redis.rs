@@ -193,13 +193,10 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     let words =
         words(text).map_err(|error| refused(&["command"], format!("the command can't be read: {error}")))?;
     let Some(first) = words.first() else {
-        refuse!(["url"], "nothing is said of what to send: give --command 'GET {{{{key}}}}'")
+        refuse!(["url"], "no command is given: add --command 'GET {{{{key}}}}'")
     };
     if is_filled && Blank::new(first).has_gaps() {
-        refuse!(
-            ["command"],
-            "the first word of a command can't be drawn: several commands have a request each"
-        );
+        refuse!(["command"], "the first word of a command must be fixed: use one request per command");
     }
     if first.first().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
         refuse!(
@@ -236,10 +233,7 @@ fn login(url: &Url) -> Result<Login> {
         "" => 0,
         _ => match path.parse() {
             Ok(database) => database,
-            Err(_) => refuse!(
-                ["url"],
-                "behind the host stands the number of a database, such as redis://HOST/0, and nothing else"
-            ),
+            Err(_) => refuse!(["url"], "only a database number may follow the host, as in redis://HOST/0"),
         },
     };
     let user = match &url.userinfo {
@@ -249,7 +243,7 @@ fn login(url: &Url) -> Result<Login> {
             let Some((name, password)) = userinfo.split_once(':') else {
                 refuse!(
                     ["url"],
-                    "before the @ stands no password: write USER:PASSWORD@HOST, or :PASSWORD@HOST"
+                    "there is no password before the @: write USER:PASSWORD@HOST, or :PASSWORD@HOST"
                 )
             };
             let name = decoded(name)?;
@@ -331,12 +325,12 @@ mod tests {
     #[test]
     fn what_can_not_be_sent_is_refused_with_its_reason() {
         for (url, command, part) in [
-            ("redis://h/a", "PING", "number of a database"),
-            ("redis://h/0?db=1", "PING", "number of a database"),
+            ("redis://h/a", "PING", "database number"),
+            ("redis://h/0?db=1", "PING", "database number"),
             ("redis://me@h/0", "PING", "no password"),
-            ("redis://h", "", "nothing is said"),
+            ("redis://h", "", "no command is given"),
             ("redis://h", "80% GET a", "--request"),
-            ("redis://h", "{{index}} a", "can't be drawn"),
+            ("redis://h", "{{index}} a", "must be fixed"),
             ("redis://h", "SUBSCRIBE news", "one reply"),
             ("redis://h", "GET 'a", "never closed"),
             ("http://h", "GET a", "run of its own"),
