@@ -40,8 +40,8 @@ EXIT STATUS
     mut_arg("max_rate", |arg| arg.help(
         "Refuse to start a run with a higher rate than this; each agent refuses more than its part of it")),
     mut_arg("fleet", |arg| arg.help("Agents and runs of the same fleet meet [default: as --name]")),
-    mut_arg("agents_within", |arg| arg.help("Wait so long for the pods, once the bus is there [default: 10m]")),
-    mut_arg("bus_within", |arg| arg.help("Try so long to reach the bus [default: 5m]")),
+    mut_arg("agents_within", |arg| arg.help("Wait this long for the pods, once the bus is there [default: 10m]")),
+    mut_arg("bus_within", |arg| arg.help("Keep trying to reach the bus for this long [default: 5m]")),
 )]
 pub(crate) struct RenderArgs {
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
 
-    /// Print the namespace as well; who deletes what was printed deletes all that is in it
+    /// Print the namespace as well; deleting the output then deletes everything in the namespace
     #[arg(long, requires = "namespace")]
     pub create_namespace: bool,
 

@@ -35,16 +35,15 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub recorded: RecordedArgs,
 
-    /// Replay so many times as fast, such as 2 or 60
+    /// Replay this many times as fast, such as 2 or 60
     #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
     pub speed: Option<Factor>,
 
-    /// Replay so much load in the same time: each whole number is a copy of the trace at an offset of its own, and of what is
-    /// left over users are drawn, such as 2 or 0.1
+    /// Multiply the load: 2 replays two shifted copies of the trace, 0.1 replays a random tenth of the users
     #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
     pub scale: Option<Factor>,
 
-    /// Replay so many times in a row (3), or for so long (10m)
+    /// Replay this many times in a row (3), or for this long (10m)
     #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
     pub again: Option<Again>,
 

@@ -53,7 +53,7 @@ pub(crate) struct SignoffArgs {
     #[arg(long)]
     pub simulate: bool,
 
-    /// Leave out the stages behind the first one that did not pass
+    /// Skip the stages after the first one that did not pass
     #[arg(long)]
     pub fail_fast: bool,
 

@@ -17,7 +17,7 @@ pub(crate) struct RequestArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
     pub headers: Vec<String>,
 
-    /// Tell the target's people what this is: X-Load-Test with this name, and a User-Agent that has it
+    /// Identify this load to the target's owners: X-Load-Test with this name, and a User-Agent that has it
     #[arg(long, value_name = "NAME", help_heading = "Request", value_parser = run_name)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_requests: Option<String>,
