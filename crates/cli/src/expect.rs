@@ -153,7 +153,7 @@ mod tests {
         for (text, part) in [
             ("json $.s3cret == s3cret", "in quotes"),
             ("header X-Id s3cret", "'header X-Id = 7'"),
-            ("regex s3cret(", "no regular expression"),
+            ("regex s3cret(", "not a regular expression"),
             ("s3cret", "is not a condition"),
         ] {
             let error = condition(text).unwrap_err();

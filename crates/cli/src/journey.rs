@@ -193,7 +193,7 @@ fn awaited(text: &str) -> Result<Awaited, String> {
 fn repeat(text: &str) -> Result<Repeat, String> {
     let wrong = || {
         format!(
-            "{text:?} is no number of requests: expected 1 to {REPEAT_MAX}, or a range of it such as 1..5"
+            "{text:?} is not a number of requests: expected 1 to {REPEAT_MAX}, or a range of it such as 1..5"
         )
     };
     let number = |text: &str| text.trim().parse::<u16>().ok().filter(|n| (1..=REPEAT_MAX).contains(n));

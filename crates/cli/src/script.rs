@@ -319,7 +319,7 @@ pub(crate) fn port(service: &str) -> Result<u16, String> {
         "https" => Ok(443),
         number => number
             .parse()
-            .map_err(|_| format!("wrk.lookup: {number:?} is no port: give a number, http or https")),
+            .map_err(|_| format!("wrk.lookup: {number:?} is not a port: give a number, http or https")),
     }
 }
 

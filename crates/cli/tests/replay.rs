@@ -240,7 +240,7 @@ fn what_does_not_belong_together_is_refused() {
     refused(&["--replay", "t.trace", "--from", "1h"], &["t.trace: no request was recorded in this part"]);
     refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not behind --from"]);
     refused(&["--replay", "posts.trace"], &["posts.trace: none of its requests can be sent", "--mutating"]);
-    refused(&["--replay", "no.trace"], &["no.trace: this is no trace of unblink"]);
+    refused(&["--replay", "no.trace"], &["no.trace: this is not a trace of unblink"]);
     refused(&["--replay", "absent.trace"], &["absent.trace: can't read it"]);
     refused(
         &["--replay", "t.trace", "--per-user-order", "--loop", "2"],

@@ -150,7 +150,7 @@ impl Lets {
             name.starts_with(is_start) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_word {
             return Err(format!(
-                "{name:?} is no name of a value: it must be letters, digits and _, and begin with no digit"
+                "{name:?} is not a valid name for a value: use letters, digits and _, and do not begin with a digit"
             ));
         }
         match TAKEN.contains(&name) {

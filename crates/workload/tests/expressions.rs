@@ -116,7 +116,7 @@ fn an_error_of_a_file_names_it_and_the_line() {
     let error = parse("histogram(h.csv)").expect_err("names are no weights");
     assert_eq!(
         error.to_string(),
-        "h.csv:1: the value is no whole number from 0 on, such as 1000, 10k or 4KiB"
+        "h.csv:1: the value is not a whole number from 0 on, such as 1000, 10k or 4KiB"
     );
     assert_eq!(error.range, 10..15);
     let error = Source::parse("csv(gone.csv)", &mut |_| Err(std::io::ErrorKind::NotFound.into()));

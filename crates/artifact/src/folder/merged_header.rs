@@ -35,8 +35,8 @@ pub enum MergeError {
     },
     /// They were not started with the same plan, at the same time, by the same version.
     #[error(
-        "{one} and {other} are no parts of one run: they differ in {what}; merge those that were started with the same plan, the \
-         same seed, the same --start-at and the same version of unblink",
+        "{one} and {other} are not parts of one run: they differ in {what}; merge those that were started with the \
+         same plan, the same seed, the same --start-at and the same version of unblink",
         one = one.display(),
         other = other.display()
     )]
@@ -50,8 +50,8 @@ pub enum MergeError {
     },
     /// They ask for something else, or judge it otherwise, in a way of which a header tells nothing.
     #[error(
-        "{one} and {other} are no parts of one run: they do not ask for the same, or judge it otherwise{what}; merge those that were \
-         started with the same plan, the same files and the same flags",
+        "{one} and {other} are not parts of one run: they do not ask for the same, or judge it otherwise{what}; \
+         merge those that were started with the same plan, the same files and the same flags",
         one = one.display(),
         other = other.display()
     )]

@@ -37,8 +37,8 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).context(format!("can't read {path:?}")),
         };
-        let kept: Kept =
-            serde_json::from_slice(&text).with_context(|| format!("{path:?} is no such file"))?;
+        let kept: Kept = serde_json::from_slice(&text)
+            .with_context(|| format!("{path:?} is not the record of a coordinator"))?;
         if kept.asked != asked {
             refuse!(
                 ["agents-resume"],

@@ -66,7 +66,7 @@ pub(crate) fn arrivals(text: &str) -> Result<Arrivals, String> {
             "peak" => bursts.peak_milli = peak(value)?,
             "on" => bursts.on = value::duration(value)?,
             "off" => bursts.off = value::duration(value)?,
-            other => return Err(format!("{other:?} is nothing that bursts have: give peak, on or off")),
+            other => return Err(format!("{other:?} is not a word for bursts: give peak, on or off")),
         }
     }
     Ok(Arrivals::Bursty(bursts))

@@ -160,7 +160,7 @@ fn object(text: &str) -> Result<String, String> {
 fn image(text: &str) -> Result<String, String> {
     match !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b)) {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no image: give one such as registry.test/unblink:1")),
+        false => Err(format!("{text:?} is not an image: give one such as registry.test/unblink:1")),
     }
 }
 
@@ -172,7 +172,7 @@ fn memory(text: &str) -> Result<String, String> {
         (1..=6).contains(&number.len()) && !number.starts_with('0') && ["Mi", "Gi", "M", "G"].contains(&unit);
     match is_size {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no size of memory: give one such as 512Mi or 2Gi")),
+        false => Err(format!("{text:?} is not a memory size: give one such as 512Mi or 2Gi")),
     }
 }
 

@@ -63,7 +63,7 @@ impl MetricRule {
             .ok_or_else(|| wrong("how long must it hold? Add a time, such as `for 10s`"))?;
         let limit_text = limit_text.trim();
         let limit = limit_text.parse().ok().filter(|limit: &f64| limit.is_finite());
-        let limit = limit.ok_or_else(|| wrong(&format!("{limit_text:?} is no number")))?;
+        let limit = limit.ok_or_else(|| wrong(&format!("{limit_text:?} is not a number")))?;
         Ok(MetricRule {
             query: query.trim().to_string(),
             how,
@@ -123,7 +123,7 @@ mod tests {
             ("prom() > 5 for 5s", "asks nothing"),
             ("prom(up) = 5 for 5s", "stands >"),
             ("prom(up) > 5", "how long"),
-            ("prom(up) > x for 5s", "\"x\" is no number"),
+            ("prom(up) > x for 5s", "\"x\" is not a number"),
             ("prom(up) > 5 for ever", "not a time"),
         ] {
             assert!(stop_rule(text).is_err_and(|said| said.contains(why)), "{text}");

@@ -118,11 +118,11 @@ pub(crate) fn path_template(text: &str) -> Result<PathTemplate, String> {
         || format!("{text:?} has no =: write the recorded path and what is asked for, as in '/items/{{id}} = /items/{{{{item}}}}'"),
     )?;
     if let Some(wrong) = [path, template].into_iter().find(|side| !side.starts_with('/')) {
-        return Err(format!("{wrong:?} is no path: both sides of = begin with a slash"));
+        return Err(format!("{wrong:?} is not a path: both sides of = begin with a slash"));
     }
     if path.contains(['?', '#']) || path.contains("{{") {
         return Err(format!(
-            "{path:?} is no recorded path: it has {{id}} for numbers, no query and no {{{{…}}}}"
+            "{path:?} is not a recorded path: it has {{id}} for numbers, no query and no {{{{…}}}}"
         ));
     }
     Ok(PathTemplate { path: path.into(), template: template.into() })
@@ -130,7 +130,7 @@ pub(crate) fn path_template(text: &str) -> Result<PathTemplate, String> {
 
 fn again(text: &str) -> Result<Again, String> {
     match text.trim().parse::<u32>() {
-        Ok(0) => Err("0 times is no replay: give a count such as 3, or a time such as 10m".into()),
+        Ok(0) => Err("0 times is not a replay: give a count such as 3, or a time such as 10m".into()),
         Ok(times) => Ok(Again::Times(times)),
         Err(_) => value::duration(text).map(Again::For),
     }

@@ -104,7 +104,8 @@ fn on(text: &str) -> Result<OnFailures, String> {
                     continue;
                 }
                 let statuses = expect::status_range(word).ok_or_else(|| {
-                    format!("{word:?} is no failure: expected a status (503), a class of them (5xx), connect or reset")
+                    format!("{word:?} is not a failure: expected a status (503), a class of them (5xx), connect or \
+                             reset")
                 })?;
                 statuses.filter_map(Code::of_status).for_each(|code| set.add_code(code));
                 has_statuses = true;

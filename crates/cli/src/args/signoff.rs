@@ -200,7 +200,7 @@ fn stage_rate(text: &str) -> Result<StageRate, String> {
     let is_of_knee = parts.last().is_some_and(|last| last.trim_end().ends_with(OF_KNEE));
     if parts.len() > 2 || !is_of_knee {
         return Err(format!(
-            "{text:?} is no rate of a stage: expected a rate such as 500, 75% of knee, or 50%..120% of knee"
+            "{text:?} is not a rate of a stage: expected a rate such as 500, 75% of knee, or 50%..120% of knee"
         ));
     }
     let part = |part: &str| match part.trim().trim_end_matches(OF_KNEE).trim_end().strip_suffix('%') {

@@ -126,7 +126,8 @@ fn nic(text: &str) -> Result<f64, String> {
 }
 
 fn constant(text: &str) -> Result<(String, f64), String> {
-    let expected = || format!("{text:?} is no constant: expected its name and a number, such as ports=60000");
+    let expected =
+        || format!("{text:?} is not a constant: expected its name and a number, such as ports=60000");
     let (name, value) = text.split_once('=').ok_or_else(expected)?;
     Ok((name.trim().into(), value.trim().replace('_', "").parse().map_err(|_| expected())?))
 }

@@ -71,7 +71,7 @@ impl Progress {
             Err(error) => return Err(error).with_context(|| format!("--resume: {shown} can't be read")),
         };
         let before: Progress = serde_json::from_str(&text)
-            .with_context(|| format!("--resume: {shown} is no file of a fill's progress"))?;
+            .with_context(|| format!("--resume: {shown} is not the progress file of a fill"))?;
         let same = Progress { written: before.written, ..self };
         if before != same || before.written > same.records {
             bail!(

@@ -422,7 +422,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
-        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.key()))),
+        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, not a list", field.key()))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
             variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
@@ -435,8 +435,8 @@ fn text_of(node: Node) -> Result<Text, Wrong> {
     match node.value {
         Value::Scalar(raw) if !raw.is_empty() && raw != "~" => Ok(Text { raw, at: node.at }),
         Value::Scalar(_) => Err(Wrong::new(node.at, "there is no value: give one, or leave the field out")),
-        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, no list")),
-        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, no table")),
+        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, not a list")),
+        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, not a table")),
     }
 }
 

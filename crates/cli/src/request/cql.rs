@@ -117,7 +117,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "Cassandra takes statements of CQL: write --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is not text") };
     if text.is_empty() {
         refuse!(["url"], "no statement is given: add --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'");
     }
@@ -162,7 +162,7 @@ pub(crate) fn keyspace(url: &str) -> Result<Option<String>> {
 /// What the URL says: `cql://USER:PASSWORD@HOST/KEYSPACE`. A password that it leaves out stands in the environment.
 fn account(url: &Url) -> Result<CqlAccount> {
     let decoded =
-        |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is no UTF-8");
+        |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is not UTF-8");
     if url.target.contains('?') {
         refuse!(["url"], "a URL of CQL has no parameters: leave out what stands behind ?");
     }

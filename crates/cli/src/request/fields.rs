@@ -74,7 +74,9 @@ fn run_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
     match text.bytes().all(is_plain) && (1..=64).contains(&text.len()) {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no name of a run: give up to 64 letters, digits and . _ : / -")),
+        false => {
+            Err(format!("{text:?} is not a valid name for a run: use up to 64 letters, digits and . _ : / -"))
+        }
     }
 }
 

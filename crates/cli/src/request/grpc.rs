@@ -126,7 +126,7 @@ fn text<'a>(filled: &'a Filled<'_>) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(&filled.body) {
         Ok(text) if text.trim().is_empty() => Ok("{}".into()),
         Ok(text) => Ok(text.into()),
-        Err(_) => refuse!(["body", "body-file"], "its message is no text: write it as JSON"),
+        Err(_) => refuse!(["body", "body-file"], "its message is not text: write it as JSON"),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "PostgreSQL takes statements: write --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is not text") };
     if text.is_empty() {
         refuse!(["url"], "no statement is given: add --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'");
     }
@@ -115,7 +115,7 @@ pub(crate) fn left_out(url: &Url) -> Result<[Option<String>; 2]> {
 fn account(url: &Url) -> Result<Account> {
     let of_environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let decoded =
-        |text: &str| secrets::percent_decoded(text).context("user, password or database is no UTF-8");
+        |text: &str| secrets::percent_decoded(text).context("user, password or database is not UTF-8");
     let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
     let (name, password) = match &url.userinfo {
         None => (None, None),

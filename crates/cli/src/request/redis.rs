@@ -185,7 +185,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "Redis takes commands: write --command 'SET {{{{key}}}} {{{{bytes(100)}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is not text") };
     let is_filled = filled.composition.is_some();
     if let Some(series) = parts.series {
         return Ok(Rendered::Redis(login(url)?, of_series(text, series, is_filled)?));
@@ -239,7 +239,8 @@ fn login(url: &Url) -> Result<Login> {
     let user = match &url.userinfo {
         None => None,
         Some(userinfo) => {
-            let decoded = |text: &str| secrets::percent_decoded(text).context("user or password is no UTF-8");
+            let decoded =
+                |text: &str| secrets::percent_decoded(text).context("user or password is not UTF-8");
             let Some((name, password)) = userinfo.split_once(':') else {
                 refuse!(
                     ["url"],

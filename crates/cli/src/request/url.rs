@@ -284,11 +284,11 @@ fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
     let found = Path::new(text);
     if !shown.contains('@') && (found.is_dir() || found.is_file()) {
         let what = if found.is_dir() { "folder" } else { "file" };
-        return anyhow!("{shown:?} is a {what}, and no URL: {EXPECTED}");
+        return anyhow!("{shown:?} is a {what}, not a URL: {EXPECTED}");
     }
     // One slash begins a path, unless a user stands behind it.
     if address.is_empty() || (shown.len() - address.len() == 1 && !shown.contains('@')) {
-        return anyhow!("{shown:?} is a path without scheme and host, and no URL: {EXPECTED}");
+        return anyhow!("{shown:?} is a path without scheme and host, not a URL: {EXPECTED}");
     }
     anyhow!("{shown:?} has no scheme: write http://{address} or https://{address}")
 }
@@ -353,7 +353,7 @@ mod tests {
             ("//u:12/s3cret@h/", "percent-encode"),
             ("/u:s3cret@h/", "has no scheme: write http://***@h/"),
             ("/no-such/path", "is a path without scheme and host"),
-            ("/", "is a folder, and no URL: give the URL"),
+            ("/", "is a folder, not a URL: give the URL"),
         ] {
             let error = format!("{:#}", Url::parse(text).expect_err(text));
             assert!(error.contains(part), "{text:?}: {error}");

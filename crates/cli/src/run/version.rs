@@ -98,7 +98,7 @@ pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
     if args.target.script.script.is_some() {
         refuse!(
             ["script", "url"],
-            "--script makes HTTP requests, and this run goes over WebSockets: leave one of both out"
+            "--script makes HTTP requests, and this run goes over WebSockets: leave one of them out"
         );
     }
     if args.target.request.stream.is_some() || args.requests.iter().any(has_events) {
@@ -130,7 +130,7 @@ fn check_steps(args: &RunArgs) -> Result<()> {
         );
     }
     if args.target.script.script.is_some() {
-        refuse!(["script"], "--script makes the requests, and this plan has journeys: leave one of both out");
+        refuse!(["script"], "--script makes the requests, and this plan has journeys: leave one of them out");
     }
     if args.target.web_socket.matching.is_some() {
         refuse!(

@@ -136,7 +136,7 @@ pub enum ConditionError {
     #[error("a path with * may lead to several values: ask whether one exists, or name the one to compare")]
     Several,
     /// It is no regular expression.
-    #[error("this is no regular expression")]
+    #[error("this is not a regular expression")]
     Regex,
     /// It would take too much memory.
     #[error("this regular expression is too large")]

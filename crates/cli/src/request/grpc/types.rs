@@ -56,7 +56,7 @@ impl Types {
                 |why: String| refused(&["descriptor-set"], format!("--descriptor-set {path:?}: {why}"));
             let bytes = inputs::read(path, BYTES_MAX).map_err(|error| wrong(error.to_string()))?;
             let set = FileDescriptorSet::decode(&bytes[..]).map_err(|_| {
-                wrong("it is no set of descriptors, as protoc --descriptor_set_out writes".into())
+                wrong("it is not a set of descriptors, as protoc --descriptor_set_out writes".into())
             })?;
             names.extend(set.file.iter().map(|file| PathBuf::from(file.name())));
             resolver.add(DescriptorSetFileResolver::new(set));
