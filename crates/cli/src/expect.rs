@@ -19,8 +19,9 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), status=done (PostgreSQL), status=rows (CQL), size=BYTES, size=MIN..MAX, contains=TEXT, \
-             'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil \
+             (Redis), status=done (PostgreSQL), status=rows (CQL), size=BYTES, size=MIN..MAX, contains=TEXT, 'header \
+             NAME' (or = VALUE, != VALUE, ~ REGEX after it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
     };

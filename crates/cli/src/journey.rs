@@ -208,7 +208,7 @@ fn chance(text: &str) -> Result<Chance, String> {
     match Share::percent(text) {
         Ok(Share::Percent(hundredths)) => Ok(Chance(hundredths as u16)),
         _ => Err(format!(
-            "{text:?} is not a chance: expected more than 0% and at most 100%, with two decimals at the most"
+            "{text:?} is not a chance: expected more than 0% and at most 100%, with at most two decimals"
         )),
     }
 }

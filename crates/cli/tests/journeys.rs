@@ -250,5 +250,5 @@ fn a_document_whose_journeys_do_not_add_up_is_refused() {
     let mut other = whole.clone();
     let passed = other.pointer(&format!("{step}/0/passed")).and_then(Value::as_u64).expect("a figure");
     *other.pointer_mut(&format!("{step}/0/exited")).expect("a figure") = json!(passed + 1);
-    read(&other).refused(&["behind it"]);
+    read(&other).refused(&["after it"]);
 }

@@ -238,7 +238,7 @@ fn what_does_not_belong_together_is_refused() {
     refused(&["--replay", "t.trace", "--max-rate", "20"], &["a second of the replay has", "--max-rate"]);
     refused(&["--replay", "t.trace", "-d", "1h"], &["less than -d", "--loop"]);
     refused(&["--replay", "t.trace", "--from", "1h"], &["t.trace: no request was recorded in this part"]);
-    refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not behind --from"]);
+    refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not after --from"]);
     refused(&["--replay", "posts.trace"], &["posts.trace: none of its requests can be sent", "--mutating"]);
     refused(&["--replay", "no.trace"], &["no.trace: this is not a trace of unblink"]);
     refused(&["--replay", "absent.trace"], &["absent.trace: can't read it"]);

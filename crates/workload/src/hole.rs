@@ -174,9 +174,7 @@ impl What {
                 let fixed =
                     whole(length).map_err(|why| format!("{why}; nor is it a value: {}", lets.in_words()))?;
                 if fixed > TEXT_BYTES_MAX {
-                    return Err(format!(
-                        "{length} is too long: a text has {TEXT_BYTES_MAX} bytes at the most"
-                    ));
+                    return Err(format!("{length} is too long: a text has at most {TEXT_BYTES_MAX} bytes"));
                 }
                 Ok(What::Bytes(Length::Fixed(fixed)))
             }

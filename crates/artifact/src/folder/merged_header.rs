@@ -145,7 +145,7 @@ fn in_command_lines(one: &[AgentPlan], other: &[AgentPlan]) -> Option<String> {
     };
     let (flag, _) = one.iter().chain(&other).find(|(flag, _)| of(&one, flag) != of(&other, flag))?;
     Some(match flag.as_str() {
-        "" => " (their command lines differ in what stands there without a flag)".to_string(),
+        "" => " (their command lines differ in the words without a flag)".to_string(),
         flag => format!(" (their command lines differ in {flag})"),
     })
 }

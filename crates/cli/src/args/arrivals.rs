@@ -92,7 +92,7 @@ fn peak(text: &str) -> Result<u64, String> {
     let times: f64 = digits.parse().ok().filter(|_| is_plain).ok_or_else(expected)?;
     let milli = (times * 1e3).round();
     if (times * 1e3 - milli).abs() > 1e-6 * milli.max(1.0) {
-        return Err(format!("{text:?} has too many digits for a peak: give at most three behind the point"));
+        return Err(format!("{text:?} has too many digits for a peak: give at most three decimals"));
     }
     Ok(milli as u64)
 }

@@ -57,7 +57,7 @@ impl MetricRule {
         }
         let condition = condition.trim();
         let how = SIGNS.into_iter().find(|sign| condition.starts_with(sign));
-        let how = how.ok_or_else(|| wrong("behind prom(…) stands >, >=, < or <="))?;
+        let how = how.ok_or_else(|| wrong("prom(…) must be followed by >, >=, < or <="))?;
         let (limit_text, hold) = condition[how.len()..]
             .split_once(" for ")
             .ok_or_else(|| wrong("how long must it hold? Add a time, such as `for 10s`"))?;
@@ -121,7 +121,7 @@ mod tests {
         for (text, why) in [
             ("prom(up > 5 for 5s", "not closed"),
             ("prom() > 5 for 5s", "asks nothing"),
-            ("prom(up) = 5 for 5s", "stands >"),
+            ("prom(up) = 5 for 5s", "followed by >"),
             ("prom(up) > 5", "how long"),
             ("prom(up) > x for 5s", "\"x\" is not a number"),
             ("prom(up) > 5 for ever", "not a time"),

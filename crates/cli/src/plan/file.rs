@@ -370,8 +370,7 @@ impl Reader<'_> {
         if let Some(max) = list.tables_max
             && let Some(beyond) = items.get(max)
         {
-            let message =
-                format!("this is {one} {} of {}: a plan has {max} at the most", max + 1, items.len());
+            let message = format!("this is {one} {} of {}: a plan has at most {max}", max + 1, items.len());
             self.wrong.push(Wrong::new(beyond.at.clone(), message));
         }
         items.into_iter().filter_map(|item| self.table(list, item)).collect()

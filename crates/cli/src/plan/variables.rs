@@ -44,7 +44,7 @@ pub(super) fn fill(text: &str, form: Form, value: impl Fn(&str) -> Option<String
             rest = behind;
             continue;
         }
-        let end = behind.find('}').ok_or("${ has no } behind it")?;
+        let end = behind.find('}').ok_or("${ has no } after it")?;
         let name = &behind[..end];
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err("the text between ${ and } is not the name of a variable".into());

@@ -164,7 +164,7 @@ fn account(url: &Url) -> Result<CqlAccount> {
     let decoded =
         |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is not UTF-8");
     if url.target.contains('?') {
-        refuse!(["url"], "a URL of CQL has no parameters: leave out what stands behind ?");
+        refuse!(["url"], "a URL of CQL has no parameters: leave out the ? and what follows it");
     }
     let keyspace = match url.target.trim_start_matches('/') {
         "" => None,

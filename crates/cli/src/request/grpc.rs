@@ -79,7 +79,8 @@ fn check_stream(method: &MethodDescriptor, expect: &[Condition]) -> Result<()> {
     match (method.is_server_streaming(), is_asked) {
         (true, false) => refuse!(
             ["url", "stream"],
-            "{name} answers with a stream of messages: add --stream messages, which times the first one and those behind it"
+            "{name} answers with a stream of messages: add --stream messages, which times the first one and those \
+             after it"
         ),
         (false, true) => {
             refuse!(["stream"], "--stream messages: {name} answers with one message: leave it out")

@@ -55,14 +55,14 @@ fn words(text: &str) -> Result<Vec<Vec<u8>>> {
             bare => {
                 let end = bare.iter().position(u8::is_ascii_whitespace).unwrap_or(bare.len());
                 if bare[..end].contains(&b'"') || bare[..end].contains(&b'\'') {
-                    bail!("a quote stands inside a word: put quotes around the whole word");
+                    bail!("there is a quote inside a word: put quotes around the whole word");
                 }
                 Some((bare[..end].to_vec(), &bare[end..]))
             }
         }
         .context("a quote is never closed")?;
         if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
-            bail!("a blank is expected behind a quote that closes");
+            bail!("a blank is expected after a closing quote");
         }
         words.push(word);
         rest = behind.trim_ascii_start();
@@ -94,7 +94,7 @@ fn in_double_quotes(mut rest: &[u8]) -> Result<Option<(Vec<u8>, &[u8])>> {
                 let digits = [*high, *low];
                 let byte =
                     std::str::from_utf8(&digits).ok().and_then(|text| u8::from_str_radix(text, 16).ok());
-                let byte = byte.context("two hexadecimal digits are expected behind \\x")?;
+                let byte = byte.context("two hexadecimal digits are expected after \\x")?;
                 if byte == b'{' {
                     bail!("\\x7b is a brace: write it as it is, or two of them as {{{{'{{{{'}}}}");
                 }
@@ -201,8 +201,8 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     if first.first().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
         refuse!(
             ["command"],
-            "the command begins with no name: shares stand before commands in --request alone, such as --request '80% GET \
-             {{{{key}}}}'"
+            "the command does not begin with a name: a share may stand before a command only in --request, such as \
+             --request '80% GET {{{{key}}}}'"
         );
     }
     if let Some(why) = redis::refused(&words, 1) {

@@ -135,13 +135,13 @@ fn check_steps(args: &RunArgs) -> Result<()> {
     if args.target.web_socket.matching.is_some() {
         refuse!(
             ["match"],
-            "--match is for messages that stand alone; a step says by await which message it waits for: leave it out"
+            "--match is for messages outside journeys; a step says by await which message it waits for: leave it out"
         );
     }
     if args.target.web_socket.depth.is_some() {
         refuse!(
             ["depth"],
-            "--depth is for messages that stand alone; a journey takes one step after the other: leave it out"
+            "--depth is for messages outside journeys; a journey takes one step after the other: leave it out"
         );
     }
     Ok(())

@@ -229,7 +229,9 @@ fn users<'a>(kind: &Word<'_>, words: impl Iterator<Item = Word<'a>>) -> Result<C
             "budget" => {
                 let percent = word.value.strip_suffix('%').and_then(|n| n.parse::<u32>().ok());
                 let percent = percent.ok_or_else(|| {
-                    word.wrong("expected a share of the arrivals, such as 10%: so many further attempts there may be")
+                    word.wrong(
+                        "expected a limit for further attempts, as a share of the arrivals, such as 10%",
+                    )
                 })?;
                 spec.budget_percent = Some(percent);
             }

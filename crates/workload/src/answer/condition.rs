@@ -125,8 +125,8 @@ pub enum ConditionError {
     Header,
     /// Behind the path stands something else.
     #[error(
-        "behind a JSON path, expected exists, == VALUE, != VALUE, ~ REGEX, or >, >=, < or <= and a number, where VALUE is \
-         'a text' in quotes, a number, true, false or null"
+        "after a JSON path, expected exists, == VALUE, != VALUE, ~ REGEX, or >, >=, < or <= and a number, where \
+         VALUE is 'a text' in quotes, a number, true, false or null"
     )]
     Json,
     /// What is wrong with the path.

@@ -130,7 +130,7 @@ pub(crate) fn parts(path: &str) -> Result<(&str, &str)> {
         Some(parts) => Ok(parts),
         None => refuse!(
             ["url"],
-            "a call names a service and a method behind the host, as in grpc://127.0.0.1:50051/shop.Items/Get"
+            "a call names a service and a method after the host, as in grpc://127.0.0.1:50051/shop.Items/Get"
         ),
     }
 }
