@@ -145,7 +145,7 @@ fn json_lines_by_a_map() {
         let why = JsonLines::new(&map(parts), &[]).unwrap_err().to_string();
         assert!(why.contains(part), "{why}");
     }
-    assert!(Map::default().add("tme=x").unwrap_err().contains("there are time, start"));
+    assert!(Map::default().add("tme=x").unwrap_err().contains("expected one of time, start"));
 }
 
 #[test]
