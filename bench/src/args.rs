@@ -149,7 +149,7 @@ pub(crate) struct Pace {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 =
-        text.trim_end_matches('s').parse().map_err(|_| format!("`{text}` is no number of seconds"))?;
+        text.trim_end_matches('s').parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 

@@ -302,7 +302,7 @@ fn what_belongs_to_no_run_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let parts = shares(dir.path(), 2);
     let refused =
-        |from: &[PathBuf]| merge(from, &dir.path().join("refused")).expect_err("no parts of one run");
+        |from: &[PathBuf]| merge(from, &dir.path().join("refused")).expect_err("not parts of one run");
     assert!(matches!(refused(&[]), MergeError::Nothing));
     let twice = refused(&[parts[0].clone(), parts[1].clone(), parts[0].clone()]);
     assert!(matches!(twice, MergeError::Twice { share: 1, of: 2, .. }), "{twice}");

@@ -19,8 +19,9 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil (Redis), status=done (PostgreSQL), status=rows (CQL), size=BYTES, size=MIN..MAX, contains=TEXT, \
-             'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), status=nil \
+             (Redis), status=done (PostgreSQL), status=rows (CQL), size=BYTES, size=MIN..MAX, contains=TEXT, 'header \
+             NAME' (or = VALUE, != VALUE, ~ REGEX after it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
     };
@@ -153,7 +154,7 @@ mod tests {
         for (text, part) in [
             ("json $.s3cret == s3cret", "in quotes"),
             ("header X-Id s3cret", "'header X-Id = 7'"),
-            ("regex s3cret(", "no regular expression"),
+            ("regex s3cret(", "not a regular expression"),
             ("s3cret", "is not a condition"),
         ] {
             let error = condition(text).unwrap_err();

@@ -243,7 +243,7 @@ fn clients(users: u32) -> Vec<Client> {
         people(
             "impatient",
             "retry patience=300ms back-off=100ms",
-            "users who give up an attempt after 300 ms and try again, twice at the most: right about them, and about the \
+            "users who give up an attempt after 300 ms and try again, at most twice: right about them, and about the \
              load that they add to a server that is slow already.",
         ),
         people(

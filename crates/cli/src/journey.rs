@@ -45,7 +45,7 @@ pub(crate) struct PlannedJourney {
     #[arg(long)]
     pub hold_connection: bool,
 
-    /// Follow so many redirects of each request, one after the other, each as a request of its own
+    /// Follow this many redirects of each request, one after the other, each as a request of its own
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
     pub redirects: Option<u8>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct PlannedJourney {
 /// One step of a journey.
 #[derive(Args, Debug)]
 pub(crate) struct PlannedStep {
-    /// How the report and the objectives call it, behind the name of its journey
+    /// How the report and the objectives call it, after the name of its journey
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
@@ -77,7 +77,7 @@ pub(crate) struct PlannedStep {
     #[arg(long, value_name = "TIME", value_parser = think::parse)]
     pub think: Option<ThinkArg>,
 
-    /// So many requests one after the other: 3, or 1..5 for a number drawn for each journey
+    /// Send this many requests in a row: 3, or 1..5 for a number drawn for each journey
     #[arg(long, value_name = "COUNT", value_parser = repeat)]
     pub repeat: Option<Repeat>,
 
@@ -85,7 +85,7 @@ pub(crate) struct PlannedStep {
     #[arg(long, value_name = "PERCENT", value_parser = chance)]
     pub chance: Option<Chance>,
 
-    /// How often the journey ends behind it, such as 20%, counted as completed
+    /// How often the journey ends after this step, such as 20%, counted as completed
     #[arg(long, value_name = "PERCENT", value_parser = chance)]
     pub exit: Option<Chance>,
 
@@ -93,7 +93,7 @@ pub(crate) struct PlannedStep {
     #[arg(long, value_name = "TABLE")]
     pub capture: Option<String>,
 
-    /// Follow so many redirects of each of its requests, instead of the journey's redirects; 0 follows none
+    /// Follow this many redirects of each of its requests, instead of the journey's redirects; 0 follows none
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
     pub redirects: Option<u8>,
 
@@ -193,7 +193,7 @@ fn awaited(text: &str) -> Result<Awaited, String> {
 fn repeat(text: &str) -> Result<Repeat, String> {
     let wrong = || {
         format!(
-            "{text:?} is no number of requests: expected 1 to {REPEAT_MAX}, or a range of it such as 1..5"
+            "{text:?} is not a number of requests: expected 1 to {REPEAT_MAX}, or a range of it such as 1..5"
         )
     };
     let number = |text: &str| text.trim().parse::<u16>().ok().filter(|n| (1..=REPEAT_MAX).contains(n));
@@ -208,7 +208,7 @@ fn chance(text: &str) -> Result<Chance, String> {
     match Share::percent(text) {
         Ok(Share::Percent(hundredths)) => Ok(Chance(hundredths as u16)),
         _ => Err(format!(
-            "{text:?} is not a chance: expected more than 0% and at most 100%, with two decimals at the most"
+            "{text:?} is not a chance: expected more than 0% and at most 100%, with at most two decimals"
         )),
     }
 }

@@ -224,7 +224,7 @@ fn check_requests(n: u64, rate: Rate) -> Result<()> {
         let said = |ns| format::plain(&format::moment(ns));
         refuse!(
             ["requests", "rate"],
-            "-n {n} at {} takes {}, and a run lasts {} at the most: raise the rate, or lower -n to {}",
+            "-n {n} at {} takes {}, and a run lasts at most {}: raise the rate, or lower -n to {}",
             format::plain(&format::rate(rate.as_per_s())),
             said(rate.time_of(n).0),
             said(HOLD_LENGTH_MAX.0),
@@ -250,7 +250,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Requested]) -> (Ru
                 | LoadSpec::Recorded(_)
                 | LoadSpec::RecordedUsers(_) => until,
                 LoadSpec::Closed { .. } => {
-                    format!("{until}, {} at the most", format::moment(HOLD_LENGTH_MAX.0))
+                    format!("{until}, at most {}", format::moment(HOLD_LENGTH_MAX.0))
                 }
             }
         }

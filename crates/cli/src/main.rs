@@ -124,7 +124,7 @@ fn run_of(argv: Vec<OsString>, part: Option<&serde_json::Value>) -> anyhow::Resu
         (Command::Run(args), None) => Ok(*args),
         (Command::Knee(args), Some(part)) => knee::trial_of(&args, part),
         (Command::Compare(args), Some(part)) => compare::run_of(&args, part),
-        _ => anyhow::bail!("what is offered is no run"),
+        _ => anyhow::bail!("the coordinator's offer is not a run"),
     }
 }
 

@@ -152,7 +152,8 @@ const GITHUB: &str = "github";
 fn github_summary() -> Result<PathBuf> {
     let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
     path.map(PathBuf::from).context(
-        "--summary github: GITHUB_STEP_SUMMARY is not set, so this is no step of a GitHub job; name a file instead",
+        "--summary github: GITHUB_STEP_SUMMARY is not set, so this is not a step of a GitHub job; name a file \
+         instead",
     )
 }
 

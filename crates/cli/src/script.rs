@@ -41,7 +41,7 @@ pub(crate) struct Source<'a> {
 /// The script that `args` name, if they name one. Refuses arguments for none.
 pub(crate) fn named(args: &ScriptArgs) -> Result<Option<&PathBuf>> {
     if args.script.is_none() && !(args.script_arg.is_empty() && args.script_args.is_empty()) {
-        refuse!(["script-arg"], "--script-arg and what stands behind -- are for a script: add --script FILE");
+        refuse!(["script-arg"], "--script-arg and the words after -- are for a script: add --script FILE");
     }
     Ok(args.script.as_ref())
 }
@@ -319,7 +319,7 @@ pub(crate) fn port(service: &str) -> Result<u16, String> {
         "https" => Ok(443),
         number => number
             .parse()
-            .map_err(|_| format!("wrk.lookup: {number:?} is no port: give a number, http or https")),
+            .map_err(|_| format!("wrk.lookup: {number:?} is not a port: give a number, http or https")),
     }
 }
 

@@ -47,7 +47,7 @@ const EVERY_MIN: Nanos = Nanos::from_millis(100);
 
 fn every(text: &str) -> Result<Nanos, String> {
     match value::duration(text)? {
-        short if short < EVERY_MIN => Err("this is too often: give 100ms at least".into()),
+        short if short < EVERY_MIN => Err("this is too often: give at least 100ms".into()),
         every => Ok(every),
     }
 }

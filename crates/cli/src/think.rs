@@ -75,9 +75,9 @@ fn times(text: &str) -> Result<Times, String> {
         let (time, weight) =
             line.split_once(',').ok_or_else(|| wrong("this is not `time,weight`, such as 1.5s,20"))?;
         let time = value::duration(time.trim())
-            .map_err(|_| wrong("what stands before the comma is no time, such as 1.5s or 200ms"))?;
+            .map_err(|_| wrong("the text before the comma is not a time, such as 1.5s or 200ms"))?;
         let weight = weight.trim().parse::<u64>();
-        each.push((time, weight.map_err(|_| wrong("the weight is no whole number from 0 on"))?));
+        each.push((time, weight.map_err(|_| wrong("the weight is not a whole number from 0 on"))?));
     }
     if each.is_empty() {
         return Err(": it has no lines: write `time,weight` in each, such as 1.5s,20".into());
@@ -145,7 +145,7 @@ mod tests {
             ("", ": it has no lines"),
             ("1s,0", ": no weight is above 0"),
             ("1s,1\n2s", ", line 2: this is not"),
-            ("time,weight\n", ", line 1: what stands before"),
+            ("time,weight\n", ", line 1: the text before"),
             ("1s,1\n\n1s,x", ", line 3: the weight"),
             ("1s,-1", ", line 1: the weight"),
         ] {

@@ -105,11 +105,7 @@ fn rates(file: &Path, column: Option<&str>) -> Result<Vec<Rate>> {
     };
     let text = open().with_context(|| format!("can't read the trace {file:?}"))?;
     if text.len() as u64 > BYTES_MAX {
-        return Err(Error::msg(format!(
-            "{}: a trace has {} MiB at the most",
-            file.display(),
-            BYTES_MAX >> 20
-        )));
+        return Err(Error::msg(format!("{}: a trace has at most {} MiB", file.display(), BYTES_MAX >> 20)));
     }
     in_text(&text, column).map_err(|(line, why)| Error::msg(format!("{}:{line}: {why}", file.display())))
 }
@@ -131,8 +127,7 @@ fn in_text(text: &str, column: Option<&str>) -> Result<Vec<Rate>, (u64, String)>
         let record = record.map_err(at)?;
         let line = line(record.position());
         if rates.len() == PHASES_MAX {
-            let why =
-                format!("a trace has {PHASES_MAX} rows at the most: put several rows of this one into one");
+            let why = format!("a trace has at most {PHASES_MAX} rows: put several rows of this one into one");
             return Err((line, why));
         }
         let value = record.get(place).unwrap_or_default();

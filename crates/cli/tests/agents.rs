@@ -346,7 +346,7 @@ fn what_can_not_be_led_is_refused() {
     run(&["--agents", "2"]).refused(&["operator's private nkey"]);
     run(&["--agents", "local:2", "--bus", "nats://127.0.0.1:4222"]).refused(&["has a bus of its own"]);
     run(&["--agents", "local:2", "-t", "2"]).refused(&["--threads", "exclude"]);
-    run(&["--agents", "local:2", "--nats-server", "nowhere"]).refused(&["there is no such file"]);
+    run(&["--agents", "local:2", "--nats-server", "nowhere"]).refused(&["the file does not exist"]);
     place.file("operator.nk", KeyPair::new_user().seed().expect("a private key"));
     let led = ["--agents", "2", "--nkey", "operator.nk"];
     run(&led).refused(&["name the bus"]);

@@ -55,7 +55,7 @@ fn a_coordinator_that_comes_back_late_gathers_what_there_is() {
     let agents = abandoned(&bus, &place, &target);
     let other =
         bus.run(&place, "2", &[&target.url(), "-R", "99", "-d", "8s", "--no-preflight", "--agents-resume"]);
-    other.wait().refused(&["is of another command"]);
+    other.wait().refused(&["belongs to another command"]);
     std::thread::sleep(Duration::from_secs(6));
     let said = taken_up(&bus, &place, &target);
     assert_eq!(said.code(), Some(3), "{said:?}");

@@ -49,7 +49,7 @@ const BAD: [(&str, &str, &str); 12] = [
     (
         "[[journeys]]\nname = \"j\"\n[[journeys.steps]]\nurl = \"/a\"\ncapture = { id = \"regex ([\" }\n",
         ":11:11:",
-        "no regular expression",
+        "not a regular expression",
     ),
     (
         "[[journeys]]\nname = \"j\"\n[[journeys.steps]]\nurl = \"/{{id}}\"\ncapture = { id = \"json $.id\" }\n",

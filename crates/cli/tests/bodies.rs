@@ -167,19 +167,19 @@ fn bodies_that_are_said_to_be_json_must_be() {
         "{{raw(word)}}",
     ]);
     run(&["--request", "POST /a @bad.json"]).refused(&["bad.json", "line 2, column 11"]);
-    run(&["--body-file", "cut.json"]).refused(&["cut.json", "line 1, column 21", "no JSON", "text/plain"]);
+    run(&["--body-file", "cut.json"]).refused(&["cut.json", "line 1, column 21", "not JSON", "text/plain"]);
     run(&["-H", "Content-Type: application/json", "--body", "a={{index}}"]).refused(&[
         "by its Content-Type",
         "line 1, column 1",
-        "no JSON",
+        "not JSON",
     ]);
     run(&["--body", "{\"a\": \"{{raw(word)}}\"}", "-H", "Content-Type: application/json"])
         .refused(&["leave the quotes out"]);
     place.file("targets.txt", "POST http://127.0.0.1:9/\n@cut.json\n");
     let targets = ["run", "--targets", "targets.txt", "-R", "5", "-n", "1", "--let", "word=['a', 'b']"];
-    place.call(&targets).refused(&["cut.json", "no JSON"]);
+    place.call(&targets).refused(&["cut.json", "not JSON"]);
     let plan = "target = \"http://127.0.0.1:9\"\n[load]\nrate = 5\n[let]\nword = [\"a\", \"b\"]\n[[requests]]\nurl = \"/\"\njson = \
                 '{\"a\": {{word}}}'\n";
     place.file("plan.toml", plan);
-    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:8", "{{word}} is no number"]);
+    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:8", "{{word}} is not a number"]);
 }

@@ -81,7 +81,7 @@ fn a_value_is_of_the_type_that_the_statement_asks_for() {
         assert_eq!(told.code(), Some(1), "{told:?}");
         assert!(told.stderr.contains("a value does not fit the type"), "{told:?}");
         let tried = Place::new().call(&["try", &server.url(), "--cql", statement]);
-        assert!(tried.stdout.contains(&format!("value 1 is no {kind}")), "{tried:?}");
+        assert!(tried.stdout.contains(&format!("value 1 is not a valid {kind}")), "{tried:?}");
         let failed = run(&server, &["--cql", statement, "--no-preflight"]);
         failed.assert_all_failed("cql_value_unfit");
     }

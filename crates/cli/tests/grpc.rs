@@ -294,7 +294,7 @@ fn what_can_not_be_is_refused() {
         (&[&url("/shop.Itms/Get")], "did you mean shop.Items?"),
         (&[&url("/shop.Items/List")], "answers with a stream"),
         (&[&url("/shop.Items/Put")], "takes a stream"),
-        (&[&get, "--data", "{"], "is no JSON"),
+        (&[&get, "--data", "{"], "is not JSON"),
         (
             &[&get, "--data", r#"{"idd": "x"}"#],
             "shop.GetRequest.idd: shop.GetRequest has no such field: did you mean id?",

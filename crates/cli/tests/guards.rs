@@ -91,7 +91,7 @@ fn a_host_that_was_allowed_has_the_limits_that_were_set() {
 fn what_is_no_host_is_not_allowed() {
     let place = Place::new();
     for wrong in ["http://a.test/", "a.test:80", "a.test/b", "*.test", "", "a..b"] {
-        place.call(&["allow", wrong]).refused(&["is no host"]);
+        place.call(&["allow", wrong]).refused(&["is not a host"]);
     }
     place.call(&["allow", "a.test", "--until", "2020-01-31"]).refused(&["this day is over"]);
     assert_eq!(place.call(&["allow"]).code(), Some(2));
@@ -113,7 +113,8 @@ fn a_policy_forbids_what_a_user_allows() {
     under("hours = []", &inside).refused(&["no load now", "policy.toml", "at no time"]);
     under("hosts = [\"10.0.0.0/8\"]", &["run", PUBLIC, "-R", "1"]).refused(&["192.0.2.1", "policy.toml"]);
     under("host = []", &inside).refused(&["policy.toml", "host"]);
-    finish(place.command(&inside).env("UNBLINK_POLICY", "none.toml")).refused(&["none.toml", "no such file"]);
+    finish(place.command(&inside).env("UNBLINK_POLICY", "none.toml"))
+        .refused(&["none.toml", "does not exist"]);
     let list = under("hosts = [\"a.test\"]\nmax-rate = \"2k/s\"", &["allow", "--list"]);
     assert!(list.stdout.contains("a.test, at most 2000/s") && list.stdout.contains("192.0.2.1"), "{list:?}");
 }

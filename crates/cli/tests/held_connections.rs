@@ -138,7 +138,7 @@ fn control_of_transactions_is_refused_without_the_setting() {
         (
             TRANSFER.replace("hold-connection", "own-connection = true\nhold-connection"),
             &[],
-            "leave one of both out",
+            "leave one of them out",
         ),
     ] {
         let said = called(&postgres, "run", &plan, more);

@@ -233,7 +233,7 @@ fn what_can_not_be_is_refused() {
     place.call(&["history", "--limit", "0"]).refused(&["--limit", "a number above 0"]);
     place.file("notes.txt", "notes of somebody, and no database ".repeat(100));
     let said = place.call(&["history", "--store", "notes.txt"]);
-    assert!(said.stderr.contains("no SQLite database") && !said.stderr.contains("code"), "{said:?}");
+    assert!(said.stderr.contains("not an SQLite database") && !said.stderr.contains("code"), "{said:?}");
     place.call(&["index", "data"]).refused(&["no run can be taken in"]);
     place.call(&["index", "nowhere"]).refused(&["nowhere"]);
     place.call(&["baseline", "show"]).refused(&["no baseline \"main\"", "unblink baseline set"]);

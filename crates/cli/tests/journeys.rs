@@ -122,7 +122,7 @@ fn what_makes_no_sense_is_refused_at_its_place() {
     let target = "target = \"http://127.0.0.1:9/\"\n";
     let of = |load: &str| format!("{target}{}", plan(load));
     let check = ["plan", "check", "plan.toml"];
-    refused("plan.toml", of("closed = 3"), &check, "closed users");
+    refused("plan.toml", of("closed = 3"), &check, "can't run with --closed");
     refused("plan.toml", of("rate = 3\nprecision = \"5%\""), &check, "--precision");
     refused("plan.toml", of("rate = 3\nwarmup = \"auto\""), &check, "cut through journeys");
     refused("plan.toml", of("rate = 30\nmax-rate = 100"), &check, "120/s");
@@ -250,5 +250,5 @@ fn a_document_whose_journeys_do_not_add_up_is_refused() {
     let mut other = whole.clone();
     let passed = other.pointer(&format!("{step}/0/passed")).and_then(Value::as_u64).expect("a figure");
     *other.pointer_mut(&format!("{step}/0/exited")).expect("a figure") = json!(passed + 1);
-    read(&other).refused(&["behind it"]);
+    read(&other).refused(&["after it"]);
 }

@@ -113,7 +113,7 @@ fn parts_of_other_trials_are_not_merged() {
     for (one, other) in [(0, 1), (2, 3), (0, 2)] {
         let parts = [part(one, 0), part(other, 1)];
         let said = place.call(&["merge", &parts[0], &parts[1], "-o", "refused"]);
-        said.refused(&[&parts[0], &parts[1], "are no parts of one run"]);
+        said.refused(&[&parts[0], &parts[1], "are not parts of one run"]);
     }
 }
 

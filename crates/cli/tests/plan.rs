@@ -202,7 +202,7 @@ fn a_plan_is_simulated_with_what_a_simulation_has() {
     let said =
         place.call(&["sim", "plan.yaml", "--server", "service=1ms", "-o", "other", "--slo", "p99 < 5ms"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    place.call(&["sim", "plan.txt"]).refused(&["is no plan", ".yaml"]);
+    place.call(&["sim", "plan.txt"]).refused(&["is not a plan", ".yaml"]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn errors_point_into_the_file() {
         ("g.toml", "[load]\nrate = \n", &["g.toml:2:8"]),
         ("h.toml", "[load]\nrate = 5\nrate = 6\n", &["h.toml:3:1"]),
         ("i.yaml", "load:\n  rate: 5\n  durration: 5s\n", &["i.yaml:3:3", "did you mean \"duration\"?"]),
-        ("j.yaml", "load:\n  rate: [1, 2]\n", &["j.yaml:2:9", "no list"]),
+        ("j.yaml", "load:\n  rate: [1, 2]\n", &["j.yaml:2:9", "not a list"]),
         ("k.yaml", "load:\n  rate: 5\n rate: 6\n", &["k.yaml:3"]),
         ("l.toml", "[[requests]]\nname = \"a\"\n", &["l.toml:1", "no url"]),
         ("m.toml", "[[requests]]\nurl = \"/a\"\n[load]\nrate=1\n", &["m.toml:2:7", "no target"]),

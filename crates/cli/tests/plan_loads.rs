@@ -36,7 +36,7 @@ fn what_is_wrong_with_a_load_is_pointed_at() {
             "[[loads]]\nrate = 1\nonly = []\n",
             &["plan.toml:4:8: this load would ask for nothing", "leave only out if it asks for all", "^^"],
         ),
-        (&many, &["plan.toml:34:1: this is load 17 of 17: a plan has 16 at the most"]),
+        (&many, &["plan.toml:34:1: this is load 17 of 17: a plan has at most 16"]),
         ("[[loads]]\nrate = 1\nduration = \"30d\"\n", &["plan.toml:4:12:", "too long"]),
         ("[[loads]]\nrate = 1\nstart = \"30d\"\n", &["plan.toml:4:9:", "too long"]),
         ("[[loads]]\nrate = 1\nshape = \"soak\"\n", &["plan.toml:4:9:", "put it into [load]"]),

@@ -66,7 +66,7 @@ fn a_plan_can_be_searched_and_compared() {
         "masked.toml",
         "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n[request]\nbody = \"***\"\n",
     );
-    place.call(&["run", "masked.toml"]).refused(&["masked.toml:5:8", "was not to be shown"]);
+    place.call(&["run", "masked.toml"]).refused(&["masked.toml:5:8", "a hidden value"]);
     place.file("secret.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n[request]\nheader = [\"Authorization S3CRET\"]\n");
     let secret = place.call(&["run", "secret.toml"]);
     assert!(secret.stderr.contains("secret.toml:5:") && !secret.stderr.contains("S3CRET"), "{secret:?}");

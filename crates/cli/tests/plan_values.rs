@@ -226,7 +226,7 @@ fn nothing_wrong_passes_in_silence() {
         "plan.toml",
         "[load]\nrate = 5\n[[requests]]\nurl = \"http://127.0.0.1:9/\"\njson = \"{'a': 1}\"\n",
     );
-    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:5:8", "no JSON"]);
+    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:5:8", "not JSON"]);
 }
 
 /// What users who wait ask first does not depend on any answer.

@@ -212,7 +212,7 @@ fn what_postgres_can_not_do_is_refused() {
         (&["--sql", "SELECT 1", "--http", "2"], "are for HTTP"),
         (&["--sql", "SELECT 1", "--depth", "65"], "at most 64"),
         (&["--body", "SELECT 1"], "takes statements"),
-        (&[], "nothing is said of what to do"),
+        (&[], "no statement is given"),
         (&["--sql", "SELECT 1", "--expect", "status=200"], "has a name"),
         (&["--sql", "SELECT 1", "--expect", "header a"], "has no headers"),
         (&["--sql", "SELECT 1", "--stream", "sse"], "answers of HTTP"),

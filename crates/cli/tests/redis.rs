@@ -318,7 +318,7 @@ fn a_plan_lists_commands() {
 fn what_can_not_be_is_refused() {
     let url = "redis://127.0.0.1:9/0";
     for (args, part) in [
-        (&[url][..], "nothing is said of what to send"),
+        (&[url][..], "no command is given"),
         (&["http://127.0.0.1:9/", "--command", "GET a"], "--command is for Redis"),
         (&["http://127.0.0.1:9/", "--resp", "3"], "--resp is for Redis"),
         (&[url, "--command", "GET a", "--depth", "65"], "at most 64"),
@@ -337,7 +337,7 @@ fn what_can_not_be_is_refused() {
         (&[url, "--command", "AUTH s3cret"], "greets by itself"),
         (&[url, "--command", "BLPOP a 0", "--depth", "2"], "leave --depth out"),
         (&[url, "--command", "80% GET a"], "--request '80% GET"),
-        (&["redis://127.0.0.1:9/x", "--command", "GET a"], "the number of a database"),
+        (&["redis://127.0.0.1:9/x", "--command", "GET a"], "a database number"),
         (&[url, "http://127.0.0.1:9/", "--command", "GET a"], "one protocol"),
         (&[url, "redis://127.0.0.1:9/1", "--command", "GET a"], "another user or database"),
     ] {

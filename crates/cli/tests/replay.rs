@@ -238,9 +238,9 @@ fn what_does_not_belong_together_is_refused() {
     refused(&["--replay", "t.trace", "--max-rate", "20"], &["a second of the replay has", "--max-rate"]);
     refused(&["--replay", "t.trace", "-d", "1h"], &["less than -d", "--loop"]);
     refused(&["--replay", "t.trace", "--from", "1h"], &["t.trace: no request was recorded in this part"]);
-    refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not behind --from"]);
+    refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not after --from"]);
     refused(&["--replay", "posts.trace"], &["posts.trace: none of its requests can be sent", "--mutating"]);
-    refused(&["--replay", "no.trace"], &["no.trace: this is no trace of unblink"]);
+    refused(&["--replay", "no.trace"], &["no.trace: this is not a trace of unblink"]);
     refused(&["--replay", "absent.trace"], &["absent.trace: can't read it"]);
     refused(
         &["--replay", "t.trace", "--per-user-order", "--loop", "2"],
@@ -255,7 +255,7 @@ fn what_does_not_belong_together_is_refused() {
     );
     refused(&["--replay", "t.trace", "--path-template", "/a"], &["has no ="]);
     refused(&["--speed", "2", "-R", "5"], &["--speed is about a replay"]);
-    refused(&["--replay", "t.trace", "--scale", "0"], &["is no factor"]);
+    refused(&["--replay", "t.trace", "--scale", "0"], &["is not a factor"]);
     place.call(&["run", "--replay", "t.trace"]).refused(&["a replay goes to one place"]);
     place.call(&["run", "http://127.0.0.1:9/?a=1", "--replay", "t.trace"]).refused(&["without a query"]);
 }
@@ -354,7 +354,7 @@ fn a_search_that_can_not_replay_says_why() {
         (&[url, "--replay", "t.trace", "--arrivals", "even"], "exclude each other"),
         (&[url, "--replay", "t.trace", "--max", "0.5x"], "--start is above --max"),
         (&["--server", "service=1ms", "--replay", "t.trace"], "arrivals of its own"),
-        (&[url, "--replay", "t.trace", "--start", "x"], "is no factor"),
+        (&[url, "--replay", "t.trace", "--start", "x"], "is not a factor"),
     ] {
         let run = place.call(&[&["knee", "--slo", "p99 < 1s"], args].concat());
         assert!(run.code() == Some(2) && run.stderr.contains(part), "{args:?}: {run:?}");

@@ -100,14 +100,14 @@ fn what_is_wrong_with_a_stage_is_shown_in_the_plan() {
         "[[stages]]\nkind = \"knee\"\nduration = \"5s\"\n",
         &["plan.toml:6:12", "a stage of kind knee has no duration"],
     );
-    refused(&format!("{KNEE}{}", hold("75% of the knee")), &["plan.toml:8:8", "no rate of a stage"]);
+    refused(&format!("{KNEE}{}", hold("75% of the knee")), &["plan.toml:8:8", "not a rate of a stage"]);
     refused("[[stages]]\nrate = 5\n", &["plan.toml:4:1", "this stage has no kind"]);
     refused("[[stages]]\nkind = \"spike\"\nrate = 50\n", &["plan.toml:6:8"]);
     let shape = format!("[load]\nshape = \"soak\"\n{}", hold("5"));
     refused(&shape, &["plan.toml:5:9", "contradicts [[stages]]"]);
     place.file("none.toml", "target = \"http://127.0.0.1:9/\"\n");
     place.call(&["signoff", "none.toml"]).refused(&["no [[stages]]"]);
-    place.call(&["signoff", "http://127.0.0.1:9/"]).refused(&["is no plan"]);
+    place.call(&["signoff", "http://127.0.0.1:9/"]).refused(&["is not a plan"]);
 }
 
 #[test]

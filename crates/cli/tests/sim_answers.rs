@@ -146,7 +146,7 @@ fn what_a_step_can_not_hear_is_refused() {
         ("buy: paid=holds(1.5)", "without a unit"),
         ("buy: paid=redirects(1)", "follows no redirects"),
         ("buy: login=holds(2)", "has no until"),
-        ("buy: login=redirects(4)", "follows 2 redirects at the most"),
+        ("buy: login=redirects(4)", "follows at most 2 redirects"),
         ("buy: login=redirects(x)", "x"),
     ] {
         let args = ["sim", "plan.toml", "--server", "service=1ms", "--answer", answer];

@@ -114,7 +114,7 @@ fn wrong_input_is_refused() {
         (&["-R", "1", "--nic", "fast"], &["\"fast\" is not a speed", "10G"]),
         (&["-R", "1", "--set", "port=1"], &["no constant is called \"port\"", "did you mean \"ports\"?"]),
         (&["-R", "1", "--set", "ports=0"], &["ports", "above 0"]),
-        (&["-R", "1", "--set", "ports"], &["is no constant"]),
+        (&["-R", "1", "--set", "ports"], &["is not a constant"]),
         (&["-R", "1", "--constants", "wrong.json"], &["wrong.json", "--calibrate"]),
         (&["-R", "1", "--constants", "none.json"], &["none.json"]),
         (&["-R", "1", "-o", "x.json"], &["--calibrate"]),

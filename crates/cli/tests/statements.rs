@@ -121,7 +121,7 @@ fn statements_of_cql() {
 fn refuses_variables(field: &str, url: &str) {
     let place = Place::new();
     for (text, part) in
-        [("SELECT '${SECRET}'", "${SECRET}: nothing of the environment"), ("SELECT $${a}$$", "")]
+        [("SELECT '${SECRET}'", "${SECRET}: environment variables are not allowed"), ("SELECT $${a}$$", "")]
     {
         place.file("plan.toml", plan_of(url, &format!("{field} = \"{text}\"\n"), "rate = 10\nrequests = 1"));
         for command in ["run", "try"] {

@@ -207,7 +207,10 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (&["access.log", "--format", "nginx", "--log-format", "$request"], "has no time"),
         (&["access.log", "--format", "envoy", "--log-format", "x"], "is for --format nginx"),
         (&["access.log", "--format", "json"], "--map start=FIELD"),
-        (&["access.log", "--format", "json", "--map", "start=a,paht=b"], "\"paht\" is no part of a request"),
+        (
+            &["access.log", "--format", "json", "--map", "start=a,paht=b"],
+            "\"paht\" is not a part of a request",
+        ),
         (
             &["access.log", "--format", "combined", "--keep", "header.referer"],
             "need to know what wrote the log",
@@ -226,5 +229,8 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
     }
     assert_eq!(place.list("."), ["access.log", "empty.log", "short"]);
     let said = place.call(&["trace", "show", "access.log"]);
-    assert!(said.status.code() == Some(2) && said.stderr.contains("this is no trace of unblink"), "{said:?}");
+    assert!(
+        said.status.code() == Some(2) && said.stderr.contains("this is not a trace of unblink"),
+        "{said:?}"
+    );
 }

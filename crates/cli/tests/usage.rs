@@ -60,7 +60,7 @@ fn urls() {
         ("http://a b/", &["http://a ***", "not a URL"]),
         ("localhost:8080", &["scheme"]),
         ("/path", &["is a path", "scheme", "such as http://"]),
-        ("/tmp", &["is a folder, and no URL", "such as http://"]),
+        ("/tmp", &["is a folder, not a URL", "such as http://"]),
         ("//h:80/a", &["write http://h:80/a or https://h:80/a"]),
         ("http://a.u:12/s@name.invalid/", &["a.u", "percent-encode"]),
         ("ftp://localhost/", &["\"ftp\"", "only http, https, ws"]),

@@ -291,7 +291,7 @@ fn what_can_not_be_drawn_is_said_before_the_run() {
         (&["--request", "GET /{{item"], &["never closed"]),
         (&["--let", "item"], &["has no ="]),
         (&["--let", "item=zipf(0)", "--request", "/{{item}}"], &["item", "no keys"]),
-        (&["--let", "9x=zipf(9)"], &["no name"]),
+        (&["--let", "9x=zipf(9)"], &["not a valid name"]),
         (&["--let", "index=zipf(9)"], &["means something"]),
         (&["--let", "u=csv(none.csv)"], &["none.csv"]),
         (&["--let", "u=csv(users.csv)", "--request", "/{{u}}"], &["which column", "id, word"]),

@@ -289,7 +289,7 @@ fn a_failed_message_is_shown_as_one() {
 fn what_can_not_be_is_refused() {
     let url = "ws://127.0.0.1:9/chat";
     for (args, part) in [
-        (&[url][..], "nothing is said of what to send"),
+        (&[url][..], "no message is given"),
         (&["http://127.0.0.1:9/", "--message", "a"], "--message is for WebSockets"),
         (&["http://127.0.0.1:9/", "--depth", "4"], "--depth is for WebSockets"),
         (&[url, "--message", "a", "--depth", "65"], "at most 64"),

@@ -327,7 +327,7 @@ fn what_makes_no_sense_is_refused() {
         (format!("own-connection = true\n{open}"), "leave own-connection out"),
         (step("await = \"any\"\nwithin = \"1s\""), "within belongs to until"),
         (step("await = \"status=101\""), "a message has no status"),
-        (step("await = [\"any\", \"contains=a\"]"), "any message meets any"),
+        (step("await = [\"any\", \"contains=a\"]"), "any accepts every message"),
         (step("await = []"), "would wait for nothing"),
         (step("await = \"any\"\nexpect = [\"status=101\"]"), "neither a status nor headers"),
         (step("await = \"any\"\ncapture = { a = \"header X\" }"), "a message has no headers"),

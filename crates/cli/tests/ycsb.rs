@@ -148,7 +148,7 @@ fn a_run_needs_its_records() {
     let knee = ["knee", &url, "--workload", "ycsb-d", "--slo", "p99 < 1s"];
     call(&Place::new(), &knee).refused(&["inserts records"]);
     // What is asked for by no name of ours.
-    run(&["--set", "recordcont=1"]).refused(&["recordcont=1", "no such property"]);
+    run(&["--set", "recordcont=1"]).refused(&["recordcont=1", "unknown property"]);
     run(&["--let", "key=uniform(5)"]).refused(&["--let and --workload"]);
     run(&["--command", "GET a"]).refused(&["--command and --workload"]);
 }

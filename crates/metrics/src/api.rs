@@ -72,7 +72,7 @@ pub fn samples(body: &[u8]) -> Result<ByTime, String> {
         for one in numbers.chain(histograms) {
             let (at, value): (f64, Value) = one.map_err(|why: String| format!("{name}: {why}"))?;
             if !at.is_finite() || at < 0.0 {
-                return Err(format!("{name}: {at} is no time"));
+                return Err(format!("{name}: {at} is not a time"));
             }
             let sample = Sample { name: name.clone(), labels: labels.clone(), value };
             // The bits of a float that is not negative are in its order.
@@ -87,7 +87,8 @@ pub fn samples(body: &[u8]) -> Result<ByTime, String> {
 /// # Errors
 /// As [`samples`].
 pub fn names(body: &[u8]) -> Result<Vec<String>, String> {
-    serde_json::from_value(whole(body)?.data).map_err(|why| format!("its answer is none: {why}"))
+    serde_json::from_value(whole(body)?.data)
+        .map_err(|why| format!("its answer is not a list of names: {why}"))
 }
 
 fn whole(body: &[u8]) -> Result<Answer, String> {
@@ -118,7 +119,7 @@ fn of_buckets(buckets: &Buckets) -> Result<Histogram, String> {
         .iter()
         .any(|bin| !bin.count.is_finite() || bin.count < 0.0 || bin.lower.is_nan() || bin.upper.is_nan())
     {
-        return Err("a native histogram with a count that is none".into());
+        return Err("a native histogram with a count that is not a number, or is negative".into());
     }
     bins.retain(|bin| bin.count > 0.0);
     bins.sort_by(|a, b| a.lower.total_cmp(&b.lower).then(a.upper.total_cmp(&b.upper)));

@@ -173,7 +173,8 @@ pub fn take_histograms(
             }
             (Value::Number(n), "_bucket") => {
                 let le = le.ok_or("a bucket has no label le")?;
-                let bound = le.parse().map_err(|_| format!("a bucket's bound le=\"{le}\" is no number"))?;
+                let bound =
+                    le.parse().map_err(|_| format!("a bucket's bound le=\"{le}\" is not a number"))?;
                 classics.entry(labels).or_default().buckets.push((bound, *n));
             }
             (Value::Number(n), "_count") => classics.entry(labels).or_default().count = Some(*n),

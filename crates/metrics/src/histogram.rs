@@ -45,7 +45,7 @@ impl Histogram {
         let mut buckets = buckets.to_vec();
         buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
         if buckets.iter().any(|(le, n)| le.is_nan() || !n.is_finite() || *n < 0.0) {
-            return Err("a bucket's bound or count is no such number".into());
+            return Err("a bucket's bound or count is not a number, or is negative".into());
         }
         if buckets.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err("it has a bucket twice".into());
@@ -178,7 +178,7 @@ impl Native {
         bins.push(Bin { lower: -zero, upper: zero, count: self.zero_count });
         let is_count = |n: &f64| n.is_finite() && *n >= 0.0;
         if !bins.iter().all(|bin| is_count(&bin.count)) || !is_count(&self.count) || !is_count(&zero) {
-            return Err("a native histogram with a count that is none".into());
+            return Err("a native histogram with a count that is not a number, or is negative".into());
         }
         bins.sort_by(|a, b| a.lower.total_cmp(&b.lower).then(a.upper.total_cmp(&b.upper)));
         Ok(Histogram { bins, count: self.count, sum: self.sum }.compact())

@@ -76,6 +76,6 @@ pub enum PageError {
         what: String,
     },
     /// Nor are the bytes.
-    #[error("the page is no protobuf of metrics: {0}")]
+    #[error("the page is not a protobuf of metrics: {0}")]
     Protobuf(String),
 }

@@ -66,9 +66,9 @@ impl Selector {
             let (sign, is) = Is::ALL
                 .into_iter()
                 .find(|(sign, _)| rest[end..].starts_with(sign))
-                .ok_or("expected =, !=, =~ or !~ behind a label")?;
+                .ok_or("expected =, !=, =~ or !~ after a label")?;
             let value = rest[end + sign.len()..].trim_start();
-            let value = value.strip_prefix('"').ok_or("a label's value stands in double quotes")?;
+            let value = value.strip_prefix('"').ok_or("a label's value must be in double quotes")?;
             let (text, behind) = unquoted(value)?;
             // A pattern has to match all of the value.
             let pattern = match is {
@@ -82,7 +82,7 @@ impl Selector {
             rest = match rest.strip_prefix(',') {
                 Some(behind) => behind.trim_start(),
                 None if rest.starts_with('}') => rest,
-                None => return Err("a comma or } is missing behind a label's value".into()),
+                None => return Err("a comma or } is missing after a label's value".into()),
             };
         }
         match rest[1..].trim() {

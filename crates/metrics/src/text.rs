@@ -108,7 +108,7 @@ pub(crate) fn labels(text: &str) -> Result<(Option<String>, Labels, &str), Strin
         rest = match rest.strip_prefix(',') {
             Some(behind) => behind.trim_start(),
             None if rest.starts_with('}') => rest,
-            None => return Err("a comma or } is missing behind a label".into()),
+            None => return Err("a comma or } is missing after a label".into()),
         };
     }
 }

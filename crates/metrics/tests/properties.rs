@@ -178,9 +178,9 @@ fn a_histogram_that_is_none_says_why() {
         "t_seconds_bucket{le=\"1\"} 5\nt_seconds_bucket{le=\"2\"} 4\nt_seconds_bucket{le=\"+Inf\"} 9\n";
     assert!(take(shrinking).contains("not cumulative: up to 2 it counts 4, and up to 1 already 5"));
     assert!(take("t_seconds_bucket{le=\"1\"} 5\n").contains("+Inf is missing"));
-    assert!(take("t_seconds_bucket{le=\"x\"} 5\n").contains("le=\"x\" is no number"));
+    assert!(take("t_seconds_bucket{le=\"x\"} 5\n").contains("le=\"x\" is not a number"));
     assert!(take("t_seconds_bucket 5\n").contains("no label le"));
-    assert!(take("t_seconds_bucket{le=\"+Inf\"} NaN\n").contains("no such number"));
+    assert!(take("t_seconds_bucket{le=\"+Inf\"} NaN\n").contains("not a number"));
     assert!(
         take("t_seconds_bucket{le=\"1\"} 1\nt_seconds_bucket{le=\"1.0\"} 1\nt_seconds_count 2\n")
             .contains("twice")

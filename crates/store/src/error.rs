@@ -84,8 +84,8 @@ fn plain(error: &sqlx::Error) -> String {
         Some(13) => "the disk is full",
         Some(14) => "the file can't be opened: it must be a file, and its folder there and writable",
         Some(26) => {
-            "the file is something else: it is no SQLite database (if it was the history, move it away, and unblink \
-             index DIR makes a new one)"
+            "the file is something else: it is not an SQLite database (if it was the history, move it away, and \
+             unblink index DIR makes a new one)"
         }
         _ => return said.message().to_string(),
     };

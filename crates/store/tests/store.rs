@@ -50,7 +50,7 @@ fn what_is_wrong_is_said_in_words() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "not a database, and longer than the head of one".repeat(9)).expect("a file");
-    for (path, said) in [(text, "no SQLite database"), (folder.path().into(), "can't be opened")] {
+    for (path, said) in [(text, "not an SQLite database"), (folder.path().into(), "can't be opened")] {
         let location = Location::File(path);
         for error in [Store::open(&location).err(), Store::open_to_read(&location).err()] {
             let error = error.expect("refused").to_string();
@@ -179,7 +179,7 @@ fn what_is_no_database_is_refused_and_left_alone() {
     let path = place.0.path().join("notes.txt");
     std::fs::write(&path, "not a database, but somebody's notes ".repeat(100)).unwrap();
     let error = Store::open(&Location::File(path.clone())).err().expect("refused").to_string();
-    assert!(error.contains("notes.txt") && error.contains("no SQLite database"), "{error}");
+    assert!(error.contains("notes.txt") && error.contains("not an SQLite database"), "{error}");
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
     assert!(Store::open(&Location::File(place.0.path().into())).is_err());
 }

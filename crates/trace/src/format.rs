@@ -231,7 +231,7 @@ pub enum TraceError {
     #[error("can't read it: {0}")]
     Io(#[from] io::Error),
     /// It is something else.
-    #[error("this is no trace of unblink ({FORMAT}): make one of a log with `unblink import`")]
+    #[error("this is not a trace of unblink ({FORMAT}): make one of a log with `unblink import`")]
     NotATrace,
     /// Of a later version.
     #[error(

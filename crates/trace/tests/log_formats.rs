@@ -140,12 +140,12 @@ fn json_lines_by_a_map() {
     for (parts, part) in [
         (&["path=p"][..], "which field has the time"),
         (&["start=t"], "what was asked"),
-        (&["start=t", "path=p", "duration=d:min"], "\"min\" is no unit"),
+        (&["start=t", "path=p", "duration=d:min"], "\"min\" is not a unit"),
     ] {
         let why = JsonLines::new(&map(parts), &[]).unwrap_err().to_string();
         assert!(why.contains(part), "{why}");
     }
-    assert!(Map::default().add("tme=x").unwrap_err().contains("there are time, start"));
+    assert!(Map::default().add("tme=x").unwrap_err().contains("expected one of time, start"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl fmt::Display for Unbalanced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.is_closed {
             true => {
-                "a field begins with a quote here, and goes on behind the quote that closes it: write a quote that is meant \
+                "a field begins with a quote here, and goes on after the closing quote: write a quote that is meant \
                  as it is twice"
             }
             false => "the quote at the beginning of a field in this line is never closed",

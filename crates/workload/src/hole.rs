@@ -140,7 +140,7 @@ impl What {
             ("int", [from, to]) => {
                 let number = |text: &str| {
                     text.parse::<i64>()
-                        .map_err(|_| format!("{text:?} is no whole number: int(1,100) takes two"))
+                        .map_err(|_| format!("{text:?} is not a whole number: int(1,100) takes two"))
                 };
                 let (from, to) = (number(from)?, number(to)?);
                 if from > to {
@@ -154,7 +154,7 @@ impl What {
                 let what = What::read(value, lets, taken)?;
                 match what.is_number(lets) {
                     true => Ok(what),
-                    false => Err(format!("{value} is no number: write {{{{{value}}}}} as a text")),
+                    false => Err(format!("{value} is not a number: write {{{{{value}}}}} as a text")),
                 }
             }
             ("now", [unit]) => match *unit {
@@ -174,16 +174,14 @@ impl What {
                 let fixed =
                     whole(length).map_err(|why| format!("{why}; nor is it a value: {}", lets.in_words()))?;
                 if fixed > TEXT_BYTES_MAX {
-                    return Err(format!(
-                        "{length} is too long: a text has {TEXT_BYTES_MAX} bytes at the most"
-                    ));
+                    return Err(format!("{length} is too long: a text has at most {TEXT_BYTES_MAX} bytes"));
                 }
                 Ok(What::Bytes(Length::Fixed(fixed)))
             }
             ("ycsb_key" | "ycsb_score", [value, rest @ ..]) => {
                 let of = lets.number(value).filter(|&of| lets.source(of).is_number());
                 let of = of.ok_or_else(|| {
-                    format!("{value:?} is no value that is a number: {name}(key) takes the name of one")
+                    format!("{value:?} is not a value that is a number: {name}(key) takes the name of one")
                 })?;
                 let wrong = || format!("{name} takes a value, `hashed` or `ordered`, and a number of digits");
                 let (is_ordered, digits) = match rest {

@@ -39,7 +39,7 @@ impl Lets {
     pub fn add(&mut self, name: &str, source: Source) -> Result<(), String> {
         self.check_free(name)?;
         if self.lets.len() == LETS_MAX {
-            return Err(format!("a plan names {LETS_MAX} values at the most, and {name} is one more"));
+            return Err(format!("a plan names at most {LETS_MAX} values, and {name} is one more"));
         }
         self.lets.push((name.to_string(), source));
         Ok(())
@@ -96,7 +96,7 @@ impl Lets {
 
     fn push_kept(&mut self, name: String) -> Result<u32, String> {
         if self.kept.len() == KEPT_MAX {
-            return Err(format!("journeys take {KEPT_MAX} values by name at the most, and this is one more"));
+            return Err(format!("journeys take at most {KEPT_MAX} values by name, and this is one more"));
         }
         self.kept.push(name);
         Ok(self.kept.len() as u32 - 1)
@@ -150,7 +150,7 @@ impl Lets {
             name.starts_with(is_start) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_word {
             return Err(format!(
-                "{name:?} is no name of a value: it must be letters, digits and _, and begin with no digit"
+                "{name:?} is not a valid name for a value: use letters, digits and _, and do not begin with a digit"
             ));
         }
         match TAKEN.contains(&name) {

@@ -44,7 +44,7 @@ impl Weighted {
             let number = |name: &str, text: &str| {
                 whole(text.trim()).map_err(|_| {
                     let message =
-                        format!("the {name} is no whole number from 0 on, such as 1000, 10k or 4KiB");
+                        format!("the {name} is not a whole number from 0 on, such as 1000, 10k or 4KiB");
                     Fault::at(line, message)
                 })
             };
@@ -155,8 +155,8 @@ mod tests {
             ("\n \n", "None", "has no lines"),
             ("1,0\n", "None", "no weight above 0"),
             ("1,2\nx\n", "Some(2)", "this is not `value,weight`"),
-            ("1,2\n\n2,-1\n", "Some(3)", "the weight is no whole number from 0 on"),
-            ("value,weight\n1,2", "Some(1)", "the value is no whole number"),
+            ("1,2\n\n2,-1\n", "Some(3)", "the weight is not a whole number from 0 on"),
+            ("value,weight\n1,2", "Some(1)", "the value is not a whole number"),
             ("4KiB,2\n4096,1\n", "Some(2)", "this value stands in line 1 already"),
             ("1,9007199254740993", "Some(1)", "at most 2^53"),
         ] {

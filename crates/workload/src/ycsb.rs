@@ -223,7 +223,7 @@ impl Ycsb {
                 grouped((1.0 / rate).round() as u64),
                 grouped(*keys)
             ),
-            Ycsb::Inserted { keys } => format!("one after another, behind the first {} keys", grouped(*keys)),
+            Ycsb::Inserted { keys } => format!("one after another, after the first {} keys", grouped(*keys)),
         };
         law + self.counting()
     }

@@ -65,7 +65,7 @@ fn each_mistake_has_its_own_words() {
         ("zipf(1M, 0.99, 0, 7)", "7", "one argument too many: zipf(n, s=0.99, from=0)"),
         ("zipf(1M, n=2)", "n", "`n` is given twice"),
         ("zipf(1M, form=2)", "form", "no argument `form`, did you mean `from`? zipf(n, s=0.99, from=0)"),
-        ("zipf(n=1M, 2)", "2", "an argument without a name stands behind one with a name"),
+        ("zipf(n=1M, 2)", "2", "an argument without a name follows one with a name"),
         ("zipf([1])", "[1]", "`n` can't be a list: zipf(n, s=0.99, from=0)"),
         ("zipf(99999999999999999999)", "99999999999999999999", "too large: numbers end at 2^64 − 1"),
         ("zipf(5, from=18446744073709551612)", "18446744073709551612", "the last key would be too large"),
@@ -116,7 +116,7 @@ fn an_error_of_a_file_names_it_and_the_line() {
     let error = parse("histogram(h.csv)").expect_err("names are no weights");
     assert_eq!(
         error.to_string(),
-        "h.csv:1: the value is no whole number from 0 on, such as 1000, 10k or 4KiB"
+        "h.csv:1: the value is not a whole number from 0 on, such as 1000, 10k or 4KiB"
     );
     assert_eq!(error.range, 10..15);
     let error = Source::parse("csv(gone.csv)", &mut |_| Err(std::io::ErrorKind::NotFound.into()));

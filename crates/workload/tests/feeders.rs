@@ -150,11 +150,7 @@ fn faulty_files_say_where_and_why() {
             b"a,b\n1,2\n3,\"x\n4,5\n",
             "f:3: the quote at the beginning of a field in this line is never closed",
         ),
-        (
-            "csv(f)",
-            b"a,b\n1,\"x\n2,y\n3,\"z\"\n",
-            "f:2: a field begins with a quote here, and goes on behind",
-        ),
+        ("csv(f)", b"a,b\n1,\"x\n2,y\n3,\"z\"\n", "f:2: a field begins with a quote here, and goes on after"),
         ("jsonl(f)", b"", "f: has no lines; write an object in each"),
         ("jsonl(f)", b"{}\n", "f:1: the first object is empty"),
         ("jsonl(f)", b"{\"a\":1}\n[1]\n", "f:2: this is not a JSON object (column 0)"),

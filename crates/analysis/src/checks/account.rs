@@ -172,7 +172,7 @@ fn journeys_cut_off(case: &Case<'_>) -> Option<Finding> {
         FindingCode::CutOff,
         severity(cut_share > CUT_OFF_SHARE_DEGRADES, Severity::Degrades, Severity::Note),
         format!(
-            "{} journeys {:?} {} between two steps when the run ended; what comes behind was not asked for.",
+            "{} journeys {:?} {} between two steps when the run ended; their later steps were not asked for.",
             text::of(worst.cut_off, worst.ended),
             worst.name,
             text::were(worst.cut_off),

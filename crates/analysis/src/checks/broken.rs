@@ -30,8 +30,9 @@ pub(super) fn protocol_broken(case: &Case<'_>) -> Option<Finding> {
     let meaning = match unasked {
         0 => "What was under way there failed.",
         _ => {
-            "An answer that no request has asked for is noticed only while nothing is under way there. At other times it is taken for \
-             the answer to what is, and so are those behind it: figures of such connections can't be trusted."
+            "An answer that no request has asked for is noticed only while nothing is under way there. At other \
+             times it is taken for the answer to what is, and so are those after it: figures of such connections \
+             can't be trusted."
         }
     };
     found(

@@ -26,7 +26,7 @@ pub(super) fn failed(case: &Case<'_>) -> Option<Finding> {
         FindingCode::JourneysFailed,
         severity(is_most && !case.evidence.by_phase, Severity::Invalidates, otherwise),
         format!(
-            "{} journeys {:?} failed or timed out, {}{step}; what comes behind was asked for less than planned.",
+            "{} journeys {:?} failed or timed out, {}{step}; later steps were asked for less than planned.",
             text::of(lost(worst), worst.ended),
             worst.name,
             text::percent(failed_share),

@@ -46,7 +46,7 @@ pub(super) fn script_failed(case: &Case<'_>) -> Option<Finding> {
              failed, and it is not the target that failed them.",
             text::of(failed, case.evidence.scheduled)
         ),
-        "Mend the script: its first error stands in the output of the run.",
+        "Fix the script: its first error is in the output of the run.",
         vec![("script_failed", failed as f64), ("share", of_all)],
     )
 }

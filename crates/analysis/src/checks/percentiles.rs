@@ -131,7 +131,7 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
         let time = Nanos((arrivals / per_s * 1e9) as u64);
         match time > HOLD_LENGTH_MAX {
             true => format!(
-                ", more than a run can have at this rate (it lasts {} at the most): raise the rate",
+                ", more than a run can have at this rate (it lasts at most {}): raise the rate",
                 text::duration(HOLD_LENGTH_MAX)
             ),
             false if failed > 0.0 => {

@@ -113,9 +113,9 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         _ if allowed_none(case) => (waited_share > POOL_WAITED_SHARE_DEGRADES, ALLOWED_NONE_REMEDY),
         Pool::Fixed { .. } if lag.no_room > 0 => (
             false,
-            "Nothing, if so many requests on so many connections are what you want to test: their queue belongs to the result. \
-             Otherwise raise -c, or let each connection carry more (--streams of HTTP/2 and CQL, --depth of Redis and \
-             PostgreSQL).",
+            "Nothing, if this many requests on this many connections are what you want to test: their queue belongs \
+             to the result. Otherwise raise -c, or let each connection carry more (--streams of HTTP/2 and CQL, \
+             --depth of Redis and PostgreSQL).",
         ),
         Pool::Fixed { .. } => (
             false,

@@ -269,8 +269,9 @@ impl Narrowest {
                  descriptors, something between that drops them). At best {best}/s were answered."
             ),
             (Narrowest::Pool, _) if grows => format!(
-                "Try a fixed number of connections (-c 64, -c 256): so many requests at once may themselves slow the \
-                 target, which answered {best}/s at best. If it carries no more with them, allow more (-c auto:N)."
+                "Try a fixed number of connections (-c 64, -c 256): this many requests at once may themselves slow \
+                 the target, which answered {best}/s at best. If it carries no more with them, allow more (-c \
+                 auto:N)."
             ),
             (Narrowest::Pool, _) => {
                 let each = match places {

@@ -233,13 +233,13 @@ impl Journey {
             came = behind.checked_sub(stayed).filter(|_| step.exited <= passed).ok_or_else(|| {
                 let name = &step.plan.operation;
                 format!(
-                    "{behind} journeys passed or skipped step {name:?}, and {stayed} left or stayed behind it"
+                    "{behind} journeys passed or skipped step {name:?}, and {stayed} left or stayed after it"
                 )
             })?;
             left_early = left_early.saturating_add(step.exited);
         }
         if left_early != exited {
-            return Err(format!("{left_early} journeys {:?} left behind a step, {exited} exited", self.name));
+            return Err(format!("{left_early} journeys {:?} left after a step, {exited} exited", self.name));
         }
         match came.saturating_add(exited) == completed {
             true => Ok(()),

@@ -35,8 +35,8 @@ pub enum MergeError {
     },
     /// They were not started with the same plan, at the same time, by the same version.
     #[error(
-        "{one} and {other} are no parts of one run: they differ in {what}; merge those that were started with the same plan, the \
-         same seed, the same --start-at and the same version of unblink",
+        "{one} and {other} are not parts of one run: they differ in {what}; merge those that were started with the \
+         same plan, the same seed, the same --start-at and the same version of unblink",
         one = one.display(),
         other = other.display()
     )]
@@ -50,8 +50,8 @@ pub enum MergeError {
     },
     /// They ask for something else, or judge it otherwise, in a way of which a header tells nothing.
     #[error(
-        "{one} and {other} are no parts of one run: they do not ask for the same, or judge it otherwise{what}; merge those that were \
-         started with the same plan, the same files and the same flags",
+        "{one} and {other} are not parts of one run: they do not ask for the same, or judge it otherwise{what}; \
+         merge those that were started with the same plan, the same files and the same flags",
         one = one.display(),
         other = other.display()
     )]
@@ -145,7 +145,7 @@ fn in_command_lines(one: &[AgentPlan], other: &[AgentPlan]) -> Option<String> {
     };
     let (flag, _) = one.iter().chain(&other).find(|(flag, _)| of(&one, flag) != of(&other, flag))?;
     Some(match flag.as_str() {
-        "" => " (their command lines differ in what stands there without a flag)".to_string(),
+        "" => " (their command lines differ in the words without a flag)".to_string(),
         flag => format!(" (their command lines differ in {flag})"),
     })
 }

@@ -37,12 +37,12 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).context(format!("can't read {path:?}")),
         };
-        let kept: Kept =
-            serde_json::from_slice(&text).with_context(|| format!("{path:?} is no such file"))?;
+        let kept: Kept = serde_json::from_slice(&text)
+            .with_context(|| format!("{path:?} is not the record of a coordinator"))?;
         if kept.asked != asked {
             refuse!(
                 ["agents-resume"],
-                "{path:?} is of another command, of other files or of another build: give the same again"
+                "{path:?} belongs to another command, other files or another build: repeat the original command"
             );
         }
         if kept.boot != boot()? {

@@ -161,7 +161,7 @@ fn server_found(named: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(path) = named {
         return match path.is_file() {
             true => Ok(path.clone()),
-            false => bail!("--nats-server {path:?}: there is no such file"),
+            false => bail!("--nats-server {path:?}: the file does not exist"),
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();

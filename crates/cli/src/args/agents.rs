@@ -19,7 +19,7 @@ pub(crate) struct AgentsArgs {
     #[arg(long, value_name = "N|local:N")]
     pub agents: Option<Agents>,
 
-    /// Wait so long for them, once the bus is there [default: 60s]
+    /// Wait this long for them, once the bus is there [default: 60s]
     #[arg(long, value_name = "TIME", requires = "agents", value_parser = value::duration)]
     pub agents_within: Option<Nanos>,
 
@@ -134,7 +134,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "FILE")]
     pub nkey: Option<PathBuf>,
 
-    /// Certificates of who signed the bus's own, beside those that the system trusts
+    /// Certificates of the authorities that signed the bus's own, beside those that the system trusts
     #[arg(long, value_name = "FILE")]
     pub bus_ca: Option<PathBuf>,
 
@@ -142,7 +142,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
 
-    /// Try so long to reach the bus [default: once]
+    /// Keep trying to reach the bus for this long [default: once]
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub bus_within: Option<Nanos>,
 }

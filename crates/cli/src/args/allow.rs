@@ -42,5 +42,5 @@ pub(crate) struct AllowArgs {
 }
 
 fn day(text: &str) -> Result<Date, String> {
-    text.parse().map_err(|_| format!("{text:?} is no day: write it as 2027-01-31"))
+    text.parse().map_err(|_| format!("{text:?} is not a day: write it as 2027-01-31"))
 }

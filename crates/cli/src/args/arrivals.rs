@@ -66,7 +66,7 @@ pub(crate) fn arrivals(text: &str) -> Result<Arrivals, String> {
             "peak" => bursts.peak_milli = peak(value)?,
             "on" => bursts.on = value::duration(value)?,
             "off" => bursts.off = value::duration(value)?,
-            other => return Err(format!("{other:?} is nothing that bursts have: give peak, on or off")),
+            other => return Err(format!("{other:?} is not a word for bursts: give peak, on or off")),
         }
     }
     Ok(Arrivals::Bursty(bursts))
@@ -92,7 +92,7 @@ fn peak(text: &str) -> Result<u64, String> {
     let times: f64 = digits.parse().ok().filter(|_| is_plain).ok_or_else(expected)?;
     let milli = (times * 1e3).round();
     if (times * 1e3 - milli).abs() > 1e-6 * milli.max(1.0) {
-        return Err(format!("{text:?} has too many digits for a peak: give at most three behind the point"));
+        return Err(format!("{text:?} has too many digits for a peak: give at most three decimals"));
     }
     Ok(milli as u64)
 }

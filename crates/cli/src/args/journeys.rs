@@ -7,7 +7,7 @@ use unblink_core::journey::{UNDER_WAY_DEFAULT, UNDER_WAY_MAX};
 /// Flags of the commands whose plan may have journeys.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JourneyArgs {
-    /// Journeys under way in each worker at the most; the others wait for their start, and the wait counts
+    /// At most this many journeys under way in each worker; the others wait for their start, and the wait counts
     #[arg(long, value_name = "COUNT", default_value_t = UNDER_WAY_DEFAULT, help_heading = "Load", value_parser = under_way)]
     pub journeys_max: u16,
 }

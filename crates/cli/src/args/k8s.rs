@@ -40,8 +40,8 @@ EXIT STATUS
     mut_arg("max_rate", |arg| arg.help(
         "Refuse to start a run with a higher rate than this; each agent refuses more than its part of it")),
     mut_arg("fleet", |arg| arg.help("Agents and runs of the same fleet meet [default: as --name]")),
-    mut_arg("agents_within", |arg| arg.help("Wait so long for the pods, once the bus is there [default: 10m]")),
-    mut_arg("bus_within", |arg| arg.help("Try so long to reach the bus [default: 5m]")),
+    mut_arg("agents_within", |arg| arg.help("Wait this long for the pods, once the bus is there [default: 10m]")),
+    mut_arg("bus_within", |arg| arg.help("Keep trying to reach the bus for this long [default: 5m]")),
 )]
 pub(crate) struct RenderArgs {
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
 
-    /// Print the namespace as well; who deletes what was printed deletes all that is in it
+    /// Print the namespace as well; deleting the output then deletes everything in the namespace
     #[arg(long, requires = "namespace")]
     pub create_namespace: bool,
 
@@ -160,7 +160,7 @@ fn object(text: &str) -> Result<String, String> {
 fn image(text: &str) -> Result<String, String> {
     match !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b)) {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no image: give one such as registry.test/unblink:1")),
+        false => Err(format!("{text:?} is not an image: give one such as registry.test/unblink:1")),
     }
 }
 
@@ -172,7 +172,7 @@ fn memory(text: &str) -> Result<String, String> {
         (1..=6).contains(&number.len()) && !number.starts_with('0') && ["Mi", "Gi", "M", "G"].contains(&unit);
     match is_size {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no size of memory: give one such as 512Mi or 2Gi")),
+        false => Err(format!("{text:?} is not a memory size: give one such as 512Mi or 2Gi")),
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) struct KneeArgs {
     pub slo: Objective,
 
     /// Only check whether the objective is met at this rate: stop as soon as that is certain, and exit with 1 if it is
-    /// not met; with --replay also so many times what was recorded, such as 2x
+    /// not met; with --replay also a multiple of what was recorded, such as 2x
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = level)]
     pub at_least: Option<Level>,
 

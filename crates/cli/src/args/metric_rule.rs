@@ -57,13 +57,13 @@ impl MetricRule {
         }
         let condition = condition.trim();
         let how = SIGNS.into_iter().find(|sign| condition.starts_with(sign));
-        let how = how.ok_or_else(|| wrong("behind prom(…) stands >, >=, < or <="))?;
+        let how = how.ok_or_else(|| wrong("prom(…) must be followed by >, >=, < or <="))?;
         let (limit_text, hold) = condition[how.len()..]
             .split_once(" for ")
             .ok_or_else(|| wrong("how long must it hold? Add a time, such as `for 10s`"))?;
         let limit_text = limit_text.trim();
         let limit = limit_text.parse().ok().filter(|limit: &f64| limit.is_finite());
-        let limit = limit.ok_or_else(|| wrong(&format!("{limit_text:?} is no number")))?;
+        let limit = limit.ok_or_else(|| wrong(&format!("{limit_text:?} is not a number")))?;
         Ok(MetricRule {
             query: query.trim().to_string(),
             how,
@@ -121,9 +121,9 @@ mod tests {
         for (text, why) in [
             ("prom(up > 5 for 5s", "not closed"),
             ("prom() > 5 for 5s", "asks nothing"),
-            ("prom(up) = 5 for 5s", "stands >"),
+            ("prom(up) = 5 for 5s", "followed by >"),
             ("prom(up) > 5", "how long"),
-            ("prom(up) > x for 5s", "\"x\" is no number"),
+            ("prom(up) > x for 5s", "\"x\" is not a number"),
             ("prom(up) > 5 for ever", "not a time"),
         ] {
             assert!(stop_rule(text).is_err_and(|said| said.contains(why)), "{text}");

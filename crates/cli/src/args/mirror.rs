@@ -71,11 +71,11 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "BYTES", default_value = "64m", value_parser = value::bytes)]
     pub queue_bytes: u64,
 
-    /// Connections to each target at the most
+    /// At most this many connections to each target
     #[arg(short, long, value_name = "COUNT", default_value = "1024", value_parser = value::positive)]
     pub connections: u32,
 
-    /// An answer that takes longer is none
+    /// Treat a slower answer as no answer
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::duration)]
     pub timeout: Nanos,
 

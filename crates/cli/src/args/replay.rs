@@ -35,16 +35,15 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub recorded: RecordedArgs,
 
-    /// Replay so many times as fast, such as 2 or 60
+    /// Replay this many times as fast, such as 2 or 60
     #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
     pub speed: Option<Factor>,
 
-    /// Replay so much load in the same time: each whole number is a copy of the trace at an offset of its own, and of what is
-    /// left over users are drawn, such as 2 or 0.1
+    /// Multiply the load: 2 replays two shifted copies of the trace, 0.1 replays a random tenth of the users
     #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
     pub scale: Option<Factor>,
 
-    /// Replay so many times in a row (3), or for so long (10m)
+    /// Replay this many times in a row (3), or for this long (10m)
     #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
     pub again: Option<Again>,
 
@@ -107,7 +106,7 @@ pub(crate) fn factor(text: &str) -> Result<Factor, String> {
     match milli.map(|milli| milli.round() * 1e3) {
         Some(micro) if (1e3..=FACTOR_MAX_MICRO as f64).contains(&micro) => Ok(Factor { micro: micro as u64 }),
         _ => Err(format!(
-            "{text:?} is no factor: give a number from 0.001 to {}, with three decimals at the most, such as 2 or 0.1",
+            "{text:?} is not a factor: give a number from 0.001 to {}, with at most three decimals, such as 2 or 0.1",
             FACTOR_MAX_MICRO / 1_000_000
         )),
     }
@@ -119,11 +118,11 @@ pub(crate) fn path_template(text: &str) -> Result<PathTemplate, String> {
         || format!("{text:?} has no =: write the recorded path and what is asked for, as in '/items/{{id}} = /items/{{{{item}}}}'"),
     )?;
     if let Some(wrong) = [path, template].into_iter().find(|side| !side.starts_with('/')) {
-        return Err(format!("{wrong:?} is no path: both sides of = begin with a slash"));
+        return Err(format!("{wrong:?} is not a path: both sides of = begin with a slash"));
     }
     if path.contains(['?', '#']) || path.contains("{{") {
         return Err(format!(
-            "{path:?} is no recorded path: it has {{id}} for numbers, no query and no {{{{…}}}}"
+            "{path:?} is not a recorded path: it has {{id}} for numbers, no query and no {{{{…}}}}"
         ));
     }
     Ok(PathTemplate { path: path.into(), template: template.into() })
@@ -131,7 +130,7 @@ pub(crate) fn path_template(text: &str) -> Result<PathTemplate, String> {
 
 fn again(text: &str) -> Result<Again, String> {
     match text.trim().parse::<u32>() {
-        Ok(0) => Err("0 times is no replay: give a count such as 3, or a time such as 10m".into()),
+        Ok(0) => Err("0 times is not a replay: give a count such as 3, or a time such as 10m".into()),
         Ok(times) => Ok(Again::Times(times)),
         Err(_) => value::duration(text).map(Again::For),
     }

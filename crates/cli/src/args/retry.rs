@@ -104,7 +104,8 @@ fn on(text: &str) -> Result<OnFailures, String> {
                     continue;
                 }
                 let statuses = expect::status_range(word).ok_or_else(|| {
-                    format!("{word:?} is no failure: expected a status (503), a class of them (5xx), connect or reset")
+                    format!("{word:?} is not a failure: expected a status (503), a class of them (5xx), connect or \
+                             reset")
                 })?;
                 statuses.filter_map(Code::of_status).for_each(|code| set.add_code(code));
                 has_statuses = true;
@@ -126,7 +127,7 @@ fn budget(text: &str) -> Result<u32, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<u32>().ok());
     percent.filter(|&percent| percent > 0).ok_or_else(|| {
         format!(
-            "{text:?} is no budget: expected a share of the requests so far, in whole percent, such as 20%"
+            "{text:?} is not a valid budget: expected a whole percentage of the requests so far, such as 20%"
         )
     })
 }

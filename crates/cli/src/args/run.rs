@@ -256,6 +256,8 @@ fn trace_link(text: &str) -> Result<String, String> {
     let is_url = text.starts_with("https://") || text.starts_with("http://");
     match is_url && text.contains("{trace_id}") && !text.contains(char::is_whitespace) {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no link to a trace: write it as https://traces.test/{{trace_id}}")),
+        false => {
+            Err(format!("{text:?} is not a link to a trace: write it as https://traces.test/{{trace_id}}"))
+        }
     }
 }

@@ -54,7 +54,7 @@ fn share(text: &str) -> Result<ShareOf, String> {
         return Err(wrong("shares are counted from 1".into()));
     }
     if last < first {
-        return Err(wrong(format!("{first}-{last} is no range")));
+        return Err(wrong(format!("{first}-{last} is not a range")));
     }
     if last > of {
         return Err(wrong(format!("there is no share {last} of {of}")));

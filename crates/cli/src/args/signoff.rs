@@ -53,7 +53,7 @@ pub(crate) struct SignoffArgs {
     #[arg(long)]
     pub simulate: bool,
 
-    /// Leave out the stages behind the first one that did not pass
+    /// Skip the stages after the first one that did not pass
     #[arg(long)]
     pub fail_fast: bool,
 
@@ -180,7 +180,8 @@ fn name(text: &str) -> Result<String, String> {
     {
         true => Ok(text.to_string()),
         false => Err(format!(
-            "{text:?} is no name of a stage: it names a folder, so give letters, digits, spaces, - _ and . (60 at most)"
+            "{text:?} is not a valid stage name (it becomes a folder name): use letters, digits, spaces, - _ and . \
+             (60 at most)"
         )),
     }
 }
@@ -199,7 +200,7 @@ fn stage_rate(text: &str) -> Result<StageRate, String> {
     let is_of_knee = parts.last().is_some_and(|last| last.trim_end().ends_with(OF_KNEE));
     if parts.len() > 2 || !is_of_knee {
         return Err(format!(
-            "{text:?} is no rate of a stage: expected a rate such as 500, 75% of knee, or 50%..120% of knee"
+            "{text:?} is not a rate of a stage: expected a rate such as 500, 75% of knee, or 50%..120% of knee"
         ));
     }
     let part = |part: &str| match part.trim().trim_end_matches(OF_KNEE).trim_end().strip_suffix('%') {

@@ -62,7 +62,7 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "BYTES", default_value = "0", help_heading = "Load", value_parser = value::bytes)]
     pub request_body: u64,
 
-    /// A connection is closed after so many requests [default: it is kept]
+    /// A connection is closed after this many requests [default: it is kept]
     #[arg(long, value_name = "COUNT", help_heading = "Load", value_parser = value::count)]
     pub requests_per_connection: Option<u64>,
 
@@ -74,7 +74,7 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "COUNT", default_value = "1", help_heading = "Load", value_parser = value::positive)]
     pub addresses: u32,
 
-    /// Judge a fleet of so many machines instead of looking for the smallest
+    /// Judge a fleet of this many machines instead of looking for the smallest
     #[arg(long, value_name = "COUNT", help_heading = "Machines", value_parser = agents)]
     pub agents: Option<u32>,
 
@@ -86,11 +86,11 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "SPEED", default_value = "10G", help_heading = "Machines", value_parser = nic)]
     pub nic: f64,
 
-    /// Reckon with what was measured on one of the machines: a file that --calibrate wrote
+    /// Use what was measured on one of the machines: a file that --calibrate wrote
     #[arg(long, value_name = "FILE", help_heading = "Constants", conflicts_with = "calibrate")]
     pub constants: Option<PathBuf>,
 
-    /// Reckon with another value of a constant (--json lists them); may be given several times
+    /// Use another value for a constant (--json lists them); may be given several times
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Constants", value_parser = constant)]
     pub set: Vec<(String, f64)>,
 
@@ -126,7 +126,8 @@ fn nic(text: &str) -> Result<f64, String> {
 }
 
 fn constant(text: &str) -> Result<(String, f64), String> {
-    let expected = || format!("{text:?} is no constant: expected its name and a number, such as ports=60000");
+    let expected =
+        || format!("{text:?} is not a constant: expected its name and a number, such as ports=60000");
     let (name, value) = text.split_once('=').ok_or_else(expected)?;
     Ok((name.trim().into(), value.trim().replace('_', "").parse().map_err(|_| expected())?))
 }

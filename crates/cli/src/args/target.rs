@@ -30,7 +30,7 @@ pub(crate) struct TargetArgs {
     pub pacing: PacingArg,
 
     /// Ask for what a recorded path means here, as in '/items/{id} = /items/{{item}}': {id} is any number in a path of --replay, and
-    /// what stands behind = is a template (see --let). May be given several times
+    /// the text after = is a template (see --let). May be given several times
     #[arg(long, value_name = "PATH = PATH", help_heading = "Load", value_parser = path_template)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path_template: Vec<PathTemplate>,

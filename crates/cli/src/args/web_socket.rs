@@ -56,7 +56,7 @@ pub(crate) enum MatchArg {
 impl MatchArg {
     fn parse(text: &str) -> Result<MatchArg, String> {
         let expected = || {
-            format!("{text:?} is no way to match: expected order, or json and a path, such as 'json $.id'")
+            format!("{text:?} is not a way to match: expected order, or json and a path, such as 'json $.id'")
         };
         match Capture::parse(text) {
             _ if text == "order" => Ok(MatchArg::Order),

@@ -35,8 +35,8 @@ pub(super) fn check(args: &CompareArgs, first: &[Ready; 2]) -> Result<()> {
 
 /// The run that an agent was offered.
 pub(crate) fn run_of(args: &CompareArgs, offered: &serde_json::Value) -> Result<RunArgs> {
-    let part =
-        serde_json::from_value(offered.clone()).context("what is offered is no run of a comparison")?;
+    let part = serde_json::from_value(offered.clone())
+        .context("the coordinator's offer is not a run of a comparison")?;
     let said = args.said.as_ref().map(|said| said.of_part("compare", offered));
     Ok(RunArgs { said, ..asked(args, part)? })
 }

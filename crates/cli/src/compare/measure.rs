@@ -144,7 +144,8 @@ pub(super) fn dealt_out(all: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 fn finished(side: Side, folder: &Path, header: &RunHeader) -> Result<u32> {
     if !folder.is_dir() {
         bail!(
-            "{folder:?} is no folder of a comparison: --resume needs the folder that an interrupted one has named"
+            "{folder:?} is not the folder of a comparison: --resume needs the folder that the interrupted comparison \
+             named"
         );
     }
     let mut count = 0;

@@ -98,7 +98,7 @@ fn places(args: &CompareArgs) -> Result<Places> {
         let is_candidate_asked = !candidate.is_empty() || !there.is_empty() || args.a_a;
         if !is_asked || !is_candidate_asked {
             bail!(
-                "the plan has no {}: add it, or give both URLs behind the plan",
+                "the plan has no {}: add it, or give both URLs after the plan",
                 if !is_asked { "target" } else { "candidate, the URL that is held against target" }
             );
         }

@@ -98,7 +98,7 @@ impl Asking {
         let prepared = self.prepared(vec![self.request(text)?], 1, 1)?;
         let tried = prepared.job.once(0, PATIENCE).context("there is nothing to ask")?;
         tried.result.map_err(|error| anyhow!("{error}"))?;
-        String::from_utf8(tried.body).context("the store answers with what is no text")
+        String::from_utf8(tried.body).context("the store's answer is not text")
     }
 
     /// A number that it answers with.

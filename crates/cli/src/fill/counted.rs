@@ -60,8 +60,8 @@ fn check(workload: &Workload, counted: u64) -> Result<()> {
             "the store has {counted} records, and the workload asks for {records}: fill it, or say --set recordcount={counted}"
         ),
         Some(records) if counted > records && workload.inserts() => bail!(
-            "the store has {counted} records, and the workload would insert those behind the first {records} again: say \
-             --set recordcount={counted}, or leave that out"
+            "the store has {counted} records, and the workload would insert those after the first {records} again: \
+             say --set recordcount={counted}, or leave that out"
         ),
         _ => Ok(()),
     }

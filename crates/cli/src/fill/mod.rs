@@ -55,16 +55,14 @@ struct Filled {
 /// Fills, and reads some of it again. Gives the exit code.
 pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
     if !args.workload.is_given() {
-        bail!(
-            "nothing is said of what to write: give --workload ycsb-a or another, or YCSB's properties by -P FILE"
-        );
+        bail!("no workload is given: add --workload ycsb-a or another, or -P FILE with YCSB's properties");
     }
     let workload = Workload::read(&args.workload)?;
     if workload.is_empty {
         bail!("recordcount=0: there is nothing to write; give --set recordcount=1M");
     }
     let Some(records) = workload.records else {
-        bail!("nothing is said of how many records to write: give --set recordcount=1M");
+        bail!("the number of records is missing: add --set recordcount=1M");
     };
     let asking = Asking::new(&args.url, |target| {
         target.set_tls(&args.tls);

@@ -71,12 +71,12 @@ impl Progress {
             Err(error) => return Err(error).with_context(|| format!("--resume: {shown} can't be read")),
         };
         let before: Progress = serde_json::from_str(&text)
-            .with_context(|| format!("--resume: {shown} is no file of a fill's progress"))?;
+            .with_context(|| format!("--resume: {shown} is not the progress file of a fill"))?;
         let same = Progress { written: before.written, ..self };
         if before != same || before.written > same.records {
             bail!(
-                "--resume: {shown} is of a fill of another store, workload or seed ({} records of {}, seed {}): ask for the \
-                 same again",
+                "--resume: {shown} belongs to a fill with another store, workload or seed ({} records of {}, seed \
+                 {}): repeat the original command",
                 before.records,
                 before.store(),
                 before.seed

@@ -127,7 +127,8 @@ pub(super) fn host(text: &str) -> Result<String, String> {
         return Ok(name);
     }
     Err(format!(
-        "{text:?} is no host: give its name or address alone, without a scheme, a port or a path, such as staging.example.com"
+        "{text:?} is not a host: give its name or address alone, without a scheme, a port or a path, such as \
+         staging.example.com"
     ))
 }
 

@@ -31,7 +31,9 @@ impl Hours {
     pub(super) fn parse(texts: &[String], zone: TimeZone) -> Result<Hours> {
         let windows = texts.iter().map(|text| {
             Window::parse(text).with_context(|| {
-                format!("hours: {text:?} is no window: expected \"22:00-06:00\" or \"mon-fri 22:00-06:00\"")
+                format!(
+                    "hours: {text:?} is not a window: expected \"22:00-06:00\" or \"mon-fri 22:00-06:00\""
+                )
             })
         });
         Ok(Hours { windows: windows.collect::<Result<_>>()?, texts: texts.to_vec(), zone })
@@ -104,7 +106,7 @@ fn days_of(text: &str) -> Result<[bool; 7]> {
         let name = name.trim().to_lowercase();
         DAYS.iter()
             .position(|day| *day == name)
-            .with_context(|| format!("{name:?} is no day: mon, tue and so on"))
+            .with_context(|| format!("{name:?} is not a day: use mon, tue and so on"))
     };
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

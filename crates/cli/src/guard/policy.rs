@@ -47,7 +47,7 @@ pub(super) fn all() -> Result<Vec<Policy>> {
     let further = match further {
         Some(path) => match Policy::read(&path)? {
             Some(policy) => Some(policy),
-            None => bail!("{VARIABLE} names the policy {path:?}, and there is no such file"),
+            None => bail!("{VARIABLE} names the policy {path:?}, which does not exist"),
         },
         None => None,
     };
@@ -152,7 +152,8 @@ impl Pattern {
     fn parse(text: &str) -> Result<Pattern> {
         let expected = || {
             format!(
-                "hosts: {text:?} is no host: give a name, an address, \"*.example.com\" or a network such as \"10.0.0.0/8\""
+                "hosts: {text:?} is not a host: give a name, an address, \"*.example.com\" or a network such as \
+                 \"10.0.0.0/8\""
             )
         };
         if let Some((ip, bits)) = text.split_once('/') {
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_policy_is_said() {
         for (text, part) in [
-            ("hosts = [\"http://a/\"]", "\"http://a/\" is no host"),
+            ("hosts = [\"http://a/\"]", "\"http://a/\" is not a host"),
             ("hosts = [\"10.0.0.0/33\"]", "10.0.0.0/33"),
             ("max-rate = \"fast\"", "max-rate"),
             ("hours = [\"late\"]", "\"late\""),

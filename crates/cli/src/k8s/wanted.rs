@@ -233,7 +233,7 @@ fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<Run
         .collect();
     environment::begin_part(Some(argv.clone()));
     let Command::Run(run) = plan::line_for_elsewhere(argv)?.command else {
-        bail!("what is rendered is no run")
+        bail!("the rendered command is not a run")
     };
     let planned = agents::checked(&run)?;
     Ok((run, planned))

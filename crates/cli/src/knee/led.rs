@@ -62,7 +62,8 @@ pub(super) fn check_simulated(args: &KneeArgs) -> Result<()> {
 
 /// The trial that an agent was offered.
 pub(crate) fn trial_of(args: &KneeArgs, offered: &serde_json::Value) -> Result<RunArgs> {
-    let part: Part = serde_json::from_value(offered.clone()).context("what is offered is no trial")?;
+    let part: Part =
+        serde_json::from_value(offered.clone()).context("the coordinator's offer is not a trial")?;
     let rate = Rate::from_milli(part.rate_milli);
     let mut run = run_args(args, rate, Nanos(part.settle_ns), Nanos(part.measure_max_ns))?;
     run.target.no_preflight = part.no_preflight;

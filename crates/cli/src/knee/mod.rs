@@ -133,7 +133,7 @@ pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
     let rate = |rate: Rate| format::rate(rate.as_per_s());
     let foreseen = journeys::foreseen(args)?.map(|said| format!("; {said}")).unwrap_or_default();
     Ok(format!(
-        "a search for the highest rate with {}, from {} to {} at the most{foreseen}",
+        "a search for the highest rate with {}, from {} to at most {}{foreseen}",
         asked.text,
         rate(settings.start),
         rate(settings.max)

@@ -50,7 +50,7 @@ pub(super) fn rate(traffic: Option<&Recorded>, level: Level) -> Result<Rate> {
         }
         (Level::Times(_), None) => refuse!(
             ["start", "max", "at-least"],
-            "so many times (2x) is about recorded traffic: add --replay TRACE, or give a rate such as 500/s"
+            "a multiple (2x) is about recorded traffic: add --replay TRACE, or give a rate such as 500/s"
         ),
     }
 }

@@ -185,5 +185,5 @@ fn described_output(args: &AuditArgs) -> Result<Output> {
     set("format", text(format));
     set("unit", args.unit.as_deref().and_then(text));
     set("file", args.file.as_deref().and_then(text));
-    Value::Table(table).try_into().context("its output can't be read so")
+    Value::Table(table).try_into().context("its output can't be read this way")
 }

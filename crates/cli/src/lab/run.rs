@@ -91,7 +91,7 @@ fn nobody(definitions: &[Definition]) -> String {
 pub(super) fn length(length: Nanos) -> Result<Duration> {
     let length = Duration::from_nanos(length.0);
     if length < SHORTEST || length.subsec_nanos() != 0 {
-        bail!("--length is to be whole seconds, at least 1: not every tool knows less");
+        bail!("--length must be whole seconds, at least 1: not every tool accepts less");
     }
     Ok(length)
 }

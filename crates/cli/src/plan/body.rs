@@ -141,7 +141,7 @@ fn part(node: &Node) -> Result<String, Wrong> {
                 ));
             }
             "type" if text.is_empty() || text.chars().any(|c| c.is_ascii_control() || !c.is_ascii()) => {
-                return Err(wrong(&node.at, "this is no media type, such as image/jpeg".into()));
+                return Err(wrong(&node.at, "this is not a media type, such as image/jpeg".into()));
             }
             _ => {}
         }
@@ -244,7 +244,7 @@ mod tests {
             ("x = [{ name = \"n\", value = [1] }]", "one text"),
             ("x = [{ name = \"{{n}}\", value = 1 }]", "in value alone"),
             ("x = [{ name = \"n\", value = \"{{n\" }]", "never closed"),
-            ("x = [{ name = \"n\", value = 1, type = \"a\\nb\" }]", "no media type"),
+            ("x = [{ name = \"n\", value = 1, type = \"a\\nb\" }]", "not a media type"),
         ] {
             let error = of(bad, multipart).unwrap_err();
             assert!(error.contains(why), "{bad}: {error}");

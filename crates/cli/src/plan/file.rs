@@ -99,10 +99,10 @@ pub(crate) fn is_json(name: &str) -> bool {
 pub(crate) fn no_plan(name: &str) -> anyhow::Error {
     match is_json(name) {
         true => anyhow!(
-            "{name:?} does not have the name of a plan: plans are TOML or YAML. JSON is YAML, too: name the file {:?}",
+            "{name:?}: a plan must be TOML or YAML. JSON is valid YAML: rename the file to {:?}",
             Path::new(name).with_extension("yaml").display().to_string()
         ),
-        false => anyhow!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml"),
+        false => anyhow!("{name:?} is not a plan: a plan's name ends in .toml, .yaml or .yml"),
     }
 }
 
@@ -370,8 +370,7 @@ impl Reader<'_> {
         if let Some(max) = list.tables_max
             && let Some(beyond) = items.get(max)
         {
-            let message =
-                format!("this is {one} {} of {}: a plan has {max} at the most", max + 1, items.len());
+            let message = format!("this is {one} {} of {}: a plan has at most {max}", max + 1, items.len());
             self.wrong.push(Wrong::new(beyond.at.clone(), message));
         }
         items.into_iter().filter_map(|item| self.table(list, item)).collect()
@@ -422,7 +421,7 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
-        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.key()))),
+        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, not a list", field.key()))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
             variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
@@ -435,8 +434,8 @@ fn text_of(node: Node) -> Result<Text, Wrong> {
     match node.value {
         Value::Scalar(raw) if !raw.is_empty() && raw != "~" => Ok(Text { raw, at: node.at }),
         Value::Scalar(_) => Err(Wrong::new(node.at, "there is no value: give one, or leave the field out")),
-        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, no list")),
-        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, no table")),
+        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, not a list")),
+        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, not a table")),
     }
 }
 

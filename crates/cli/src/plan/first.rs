@@ -176,7 +176,7 @@ fn weight(planned: &Planned, of_what: &str, weights: &[u64]) -> String {
     let mean = weights.iter().sum::<u64>() as f64 / weights.len() as f64;
     let bytes = |n: f64| format::bytes(n.round() as u64);
     let mut said = format!(
-        "Of the first {} {}, each has {} on average, {of_what}and {} at the most",
+        "Of the first {} {}, each has {} on average, {of_what}and at most {}",
         format::count(weights.len() as u64),
         if plan.journeys().is_some() { "arrivals" } else { "requests" },
         bytes(mean),

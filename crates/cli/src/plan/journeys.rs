@@ -105,15 +105,15 @@ pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
 fn refusal(plan: &PlanFile, user: &User) -> Option<String> {
     let has = |field: &str| user.has(field) || plan.value(field).is_some();
     let why = if has("closed") {
-        "closed users ask for one thing after the other as they are, and journeys need a rate"
+        "journeys need a rate, so they can't run with --closed"
     } else if has("precision") || has("precision-of") {
         "--precision ends a run in the middle of its journeys"
     } else if has("targets") {
-        "a file of targets has no shares to set them beside"
+        "journeys have shares, and a file of targets has none"
     } else {
         return None;
     };
-    Some(format!("{why}, so that it takes no [[{JOURNEYS}]]: leave one or the other out"))
+    Some(format!("{why}: leave it out, or the [[{JOURNEYS}]]"))
 }
 
 fn wrong(plan: &PlanFile, table: &Table, message: impl Into<String>) -> Error {
@@ -132,7 +132,7 @@ fn one(
     if number >= JOURNEYS_MAX {
         let all = plan.journeys.len();
         let message =
-            format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
+            format!("these are {all} journeys, and a run has at most {JOURNEYS_MAX}: leave some out");
         return Err(wrong(plan, table, message));
     }
     let PlannedJourney { name, share, weight, think, cookies, own_connection, hold_connection, redirects } =
@@ -293,7 +293,7 @@ fn step(
         return Err(at_fault("chance", message));
     }
     if place.is_last && exit.is_some() {
-        return Err(at_fault("exit", "the journey ends behind its last step anyhow: leave exit out"));
+        return Err(at_fault("exit", "the journey ends after its last step anyway: leave exit out"));
     }
     if !until.is_empty() && repeat.is_some() {
         return Err(at_fault("repeat", "with until a step asks until it has its answer: leave repeat out"));
@@ -383,8 +383,8 @@ fn step(
     let Some(url) = url else { return Err(wrong(plan, table, "this step has no url")) };
     let text = &values_of(&table.given, "url")[0];
     if requests::address(plan, text, url.clone(), paths.target, None)?.parsed(plan)?.origin.is_ws() {
-        let message = "a journey has a WebSocket of its own: a step with connect opens it, and those behind it say message, await \
-                       or close";
+        let message = "a journey has a WebSocket of its own: a step with connect opens it, and the steps after it \
+                       say message, await or close";
         return Err(plan.error(text, message));
     }
     let (name, share) = (Some(name), None);

@@ -259,9 +259,9 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     }
     if let Some(targets) = plan.value("targets") {
         let message = match is_experiment {
-            true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
+            true => format!("{} takes [[requests]] of a plan, not a file of targets", command.name()),
             false if plan.value(fields::TARGET).is_some() || requests::has_lists(plan) => {
-                "targets stands beside target or requests: a plan has one or the other".into()
+                "use targets, or target and requests, not both".into()
             }
             false => return Ok(()),
         };

@@ -156,7 +156,7 @@ impl Address<'_> {
                 true => crate::explain_error(&error),
                 false => {
                     let shown = secrets::mask_wrong_url(&self.shown);
-                    format!("with its variables filled in, {shown:?} is no URL")
+                    format!("with its variables filled in, {shown:?} is not a URL")
                 }
             };
             match self.at {

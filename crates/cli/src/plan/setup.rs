@@ -56,7 +56,7 @@ fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
             if known.iter().all(|name| lets.captured(name) != Some(number)) {
                 let text = &values_of(&table.given, "url")[0];
                 let message =
-                    "this request uses a value that only a later one takes from its answer, or it itself";
+                    "this request uses a value that is captured later, by this or a following request";
                 return Err(plan.error(text, message));
             }
         }

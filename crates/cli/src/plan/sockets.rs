@@ -173,7 +173,7 @@ pub(super) fn conditions(plan: &PlanFile, table: &Table, awaits: &[Awaited]) -> 
     let all: Vec<Condition> = awaits.iter().filter_map(of_one).collect();
     let text = || &values_of(&table.given, "await")[0];
     if all.len() < awaits.len() && awaits.len() > 1 {
-        return Err(plan.error(text(), "any message meets any: leave the other conditions out, or any"));
+        return Err(plan.error(text(), "any accepts every message: leave the other conditions out, or any"));
     }
     match crate::expect::check(&all) {
         Ok(()) => Ok(all),

@@ -46,7 +46,7 @@ pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString
         holds if holds.is_statement() => {
             if let Some(variable) = variable_in(&text.raw) {
                 let message = format!(
-                    "{variable}: nothing of the environment is filled into a statement: let it be a value, {{{{x}}}}, which \
+                    "{variable}: environment variables are not allowed in a statement: use a value, {{{{x}}}}, which \
                      [let] takes from a file, such as x = \"csv(FILE)\""
                 );
                 return Err(plan.error(text, message));
@@ -62,8 +62,7 @@ pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString
 pub(super) fn filled_in(plan: &PlanFile, form: Form, text: &Text) -> Result<String> {
     let is_sent = !plan.to_look_at && !plan.is_simulated;
     if text.raw.contains(secrets::MASK) && is_sent {
-        let message =
-            "*** stands in the place of a value that was not to be shown: write the value, or ${NAME}";
+        let message = "*** is in the place of a hidden value: write the value, or ${NAME}";
         return Err(plan.error(text, message));
     }
     let stand_in = stand_in(text);

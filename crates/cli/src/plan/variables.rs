@@ -44,10 +44,10 @@ pub(super) fn fill(text: &str, form: Form, value: impl Fn(&str) -> Option<String
             rest = behind;
             continue;
         }
-        let end = behind.find('}').ok_or("${ has no } behind it")?;
+        let end = behind.find('}').ok_or("${ has no } after it")?;
         let name = &behind[..end];
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err("what stands between ${ and } is no name of a variable".into());
+            return Err("the text between ${ and } is not the name of a variable".into());
         }
         out += before;
         rest = &behind[end + 1..];
@@ -121,7 +121,7 @@ fn check_json(text: &str) -> Result<(), String> {
     serde_json::from_str::<serde::de::IgnoredAny>(&whole).map(|_| ()).map_err(|error| {
         let said = error.to_string();
         let why = said.split(" at line ").next().unwrap_or_default();
-        format!("this text is no JSON ({why}): correct it, or write a table")
+        format!("this text is not JSON ({why}): correct it, or write a table")
     })
 }
 
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(check_json(text), Ok(()), "{text}");
         }
         for text in ["{'a': 1}", "{\"a\": {{x}}", "a", "[1,]"] {
-            assert!(check_json(text).unwrap_err().contains("no JSON"), "{text}");
+            assert!(check_json(text).unwrap_err().contains("not JSON"), "{text}");
         }
     }
 }

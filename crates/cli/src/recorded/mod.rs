@@ -38,7 +38,7 @@ fn of_trace(path: &Path, error: &TraceError) -> Error {
 /// A trace to be written; `sources` are read at the same time.
 fn create<'a>(path: &Path, sources: impl IntoIterator<Item = &'a Path>) -> Result<Writer<BufWriter<File>>> {
     if path == Path::new("-") {
-        bail!("-o - is no file: a trace is written to a file, which is complete once it has its name");
+        bail!("-o - is not a file: a trace is written to a file, which is complete once it has its name");
     }
     if path.is_dir() {
         bail!("-o {} is a directory: name a file in it", path.display());

@@ -108,7 +108,7 @@ impl ReplayArgs {
 fn replay(file: &Path, args: &ReplayArgs, seed: u64) -> Result<Replay> {
     let part = &args.recorded;
     if part.to.is_some_and(|to| to <= part.from.unwrap_or_default()) {
-        refuse!(["from", "to"], "--to is not behind --from: nothing would be replayed");
+        refuse!(["from", "to"], "--to is not after --from: nothing would be replayed");
     }
     if args.per_user_order && args.again.is_some() {
         refuse!(

@@ -117,12 +117,9 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "Cassandra takes statements of CQL: write --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is not text") };
     if text.is_empty() {
-        refuse!(
-            ["url"],
-            "nothing is said of what to do: give --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
-        );
+        refuse!(["url"], "no statement is given: add --cql 'SELECT * FROM item WHERE id = {{{{id}}}}'");
     }
     let is_filled = filled.composition.is_some();
     let statement = match parts.series {
@@ -165,14 +162,14 @@ pub(crate) fn keyspace(url: &str) -> Result<Option<String>> {
 /// What the URL says: `cql://USER:PASSWORD@HOST/KEYSPACE`. A password that it leaves out stands in the environment.
 fn account(url: &Url) -> Result<CqlAccount> {
     let decoded =
-        |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is no UTF-8");
+        |text: &str| secrets::percent_decoded(text).context("user, password or keyspace is not UTF-8");
     if url.target.contains('?') {
-        refuse!(["url"], "a URL of CQL has no parameters: leave out what stands behind ?");
+        refuse!(["url"], "a URL of CQL has no parameters: leave out the ? and what follows it");
     }
     let keyspace = match url.target.trim_start_matches('/') {
         "" => None,
         path if path.contains('/') => {
-            refuse!(["url"], "behind the host stands the name of a keyspace, such as cql://HOST/shop")
+            refuse!(["url"], "only the name of a keyspace may follow the host, as in cql://HOST/shop")
         }
         path => Some(decoded(path)?),
     };
@@ -186,7 +183,7 @@ fn account(url: &Url) -> Result<CqlAccount> {
             let Some(password) = password else {
                 refuse!(
                     ["url"],
-                    "the URL says a user and no password: write cql://USER:PASSWORD@HOST, or set CQL_PASSWORD"
+                    "the URL has a user but no password: write cql://USER:PASSWORD@HOST, or set CQL_PASSWORD"
                 )
             };
             Some(User { name: decoded(name)?, password })
@@ -233,7 +230,7 @@ mod tests {
             ("cql://h/a/b", "SELECT 1", "name of a keyspace"),
             ("cql://h/a?x=1", "SELECT 1", "no parameters"),
             ("cql://me:a%00@h/a", "SELECT 1", "byte 0"),
-            ("cql://h/a", "", "nothing is said"),
+            ("cql://h/a", "", "no statement is given"),
             ("cql://h/a", "USE b", "cql://HOST/shop"),
             ("cql://h/a", "SELECT x{{index}}", "beside a word"),
             ("http://h", "SELECT 1", "run of its own"),

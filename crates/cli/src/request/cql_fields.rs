@@ -26,7 +26,7 @@ pub(crate) struct CqlArgs {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
     pub serial_consistency: Option<Consistency>,
 
-    /// Rows at the most of one answer of CQL; those beyond are not asked for [default: all rows]
+    /// Fetch at most this many rows per answer of CQL [default: all rows]
     #[arg(long, value_name = "COUNT", help_heading = "Request", allow_hyphen_values = true, value_parser = page_size)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,

@@ -17,7 +17,7 @@ pub(crate) struct RequestArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
     pub headers: Vec<String>,
 
-    /// Tell the target's people what this is: X-Load-Test with this name, and a User-Agent that has it
+    /// Identify this load to the target's owners: X-Load-Test with this name, and a User-Agent that has it
     #[arg(long, value_name = "NAME", help_heading = "Request", value_parser = run_name)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_requests: Option<String>,
@@ -74,7 +74,9 @@ fn run_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
     match text.bytes().all(is_plain) && (1..=64).contains(&text.len()) {
         true => Ok(text.to_string()),
-        false => Err(format!("{text:?} is no name of a run: give up to 64 letters, digits and . _ : / -")),
+        false => {
+            Err(format!("{text:?} is not a valid name for a run: use up to 64 letters, digits and . _ : / -"))
+        }
     }
 }
 

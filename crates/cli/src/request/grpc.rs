@@ -79,7 +79,8 @@ fn check_stream(method: &MethodDescriptor, expect: &[Condition]) -> Result<()> {
     match (method.is_server_streaming(), is_asked) {
         (true, false) => refuse!(
             ["url", "stream"],
-            "{name} answers with a stream of messages: add --stream messages, which times the first one and those behind it"
+            "{name} answers with a stream of messages: add --stream messages, which times the first one and those \
+             after it"
         ),
         (false, true) => {
             refuse!(["stream"], "--stream messages: {name} answers with one message: leave it out")
@@ -126,7 +127,7 @@ fn text<'a>(filled: &'a Filled<'_>) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(&filled.body) {
         Ok(text) if text.trim().is_empty() => Ok("{}".into()),
         Ok(text) => Ok(text.into()),
-        Err(_) => refuse!(["body", "body-file"], "its message is no text: write it as JSON"),
+        Err(_) => refuse!(["body", "body-file"], "its message is not text: write it as JSON"),
     }
 }
 

@@ -70,7 +70,7 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
     let file = match words.next().map(|word| word.strip_prefix('@')) {
         None => None,
         Some(Some(file)) if words.peek().is_none() => Some(Path::new(file)),
-        Some(_) => bail!("behind the path, only @FILE with a body is expected: percent-encode spaces as %20"),
+        Some(_) => bail!("only @FILE with a body may follow the path: percent-encode spaces as %20"),
     };
     let body = file.map(|file| files.read(file)).transpose()?;
     let request = Request::new(method, &aside.restored(&address))?;

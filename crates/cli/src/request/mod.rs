@@ -407,7 +407,8 @@ pub(crate) fn header(line: &str) -> Result<(String, String)> {
     parse_header(line).map_err(|error| match error {
         RenderError::HeaderWithoutColon { .. } => anyhow!("this header has no colon: write it as 'Name: value'"),
         RenderError::HeaderName { .. } => {
-            anyhow!("what stands before the colon is no valid header name: it must be letters, digits and -, without spaces")
+            anyhow!("the text before the colon is not a valid header name: it must be letters, digits and -, without \
+                     spaces")
         }
         other => other.into(),
     })

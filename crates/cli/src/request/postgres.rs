@@ -57,12 +57,9 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "PostgreSQL takes statements: write --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the statement is not text") };
     if text.is_empty() {
-        refuse!(
-            ["url"],
-            "nothing is said of what to do: give --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'"
-        );
+        refuse!(["url"], "no statement is given: add --sql 'SELECT * FROM item WHERE id = {{{{id}}}}'");
     }
     let is_filled = filled.composition.is_some();
     let transaction = match parts.series {
@@ -123,7 +120,7 @@ fn user() -> Option<String> {
 fn account(url: &Url) -> Result<Account> {
     let of_environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let decoded =
-        |text: &str| secrets::percent_decoded(text).context("user, password or database is no UTF-8");
+        |text: &str| secrets::percent_decoded(text).context("user, password or database is not UTF-8");
     let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
     let (name, password) = match &url.userinfo {
         None => (None, None),
@@ -141,7 +138,7 @@ fn account(url: &Url) -> Result<Account> {
         path if path.contains('/') => {
             refuse!(
                 ["url"],
-                "behind the host stands the name of a database, such as postgres://USER@HOST/shop"
+                "only the name of a database may follow the host, as in postgres://USER@HOST/shop"
             )
         }
         path => decoded(path)?,
@@ -161,7 +158,7 @@ fn account(url: &Url) -> Result<Account> {
             }
             _ => refuse!(
                 ["url"],
-                "{key:?} is no parameter of a connection: application_name, options and sslmode are"
+                "unknown connection parameter {key:?}; known: application_name, options, sslmode"
             ),
         }
     }
@@ -217,9 +214,9 @@ mod tests {
         for (url, sql, part) in [
             ("postgres://me@h/a/b", "SELECT 1", "name of a database"),
             ("postgres://me@h/a?sslmode=prefer", "SELECT 1", "encrypted or it is not"),
-            ("postgres://me@h/a?x=1", "SELECT 1", "no parameter"),
+            ("postgres://me@h/a?x=1", "SELECT 1", "unknown connection parameter"),
             ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
-            ("postgres://me@h/a", "", "nothing is said"),
+            ("postgres://me@h/a", "", "no statement is given"),
             ("postgres://me@h/a", "BEGIN", "one transaction anyway"),
             ("postgres://me@h/a", "SELECT x{{index}}", "beside a word"),
             ("http://h", "SELECT 1", "run of its own"),

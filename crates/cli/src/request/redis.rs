@@ -55,14 +55,14 @@ fn words(text: &str) -> Result<Vec<Vec<u8>>> {
             bare => {
                 let end = bare.iter().position(u8::is_ascii_whitespace).unwrap_or(bare.len());
                 if bare[..end].contains(&b'"') || bare[..end].contains(&b'\'') {
-                    bail!("a quote stands inside a word: put quotes around the whole word");
+                    bail!("there is a quote inside a word: put quotes around the whole word");
                 }
                 Some((bare[..end].to_vec(), &bare[end..]))
             }
         }
         .context("a quote is never closed")?;
         if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
-            bail!("a blank is expected behind a quote that closes");
+            bail!("a blank is expected after a closing quote");
         }
         words.push(word);
         rest = behind.trim_ascii_start();
@@ -94,7 +94,7 @@ fn in_double_quotes(mut rest: &[u8]) -> Result<Option<(Vec<u8>, &[u8])>> {
                 let digits = [*high, *low];
                 let byte =
                     std::str::from_utf8(&digits).ok().and_then(|text| u8::from_str_radix(text, 16).ok());
-                let byte = byte.context("two hexadecimal digits are expected behind \\x")?;
+                let byte = byte.context("two hexadecimal digits are expected after \\x")?;
                 if byte == b'{' {
                     bail!("\\x7b is a brace: write it as it is, or two of them as {{{{'{{{{'}}}}");
                 }
@@ -185,7 +185,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
             "Redis takes commands: write --command 'SET {{{{key}}}} {{{{bytes(100)}}}}'"
         );
     }
-    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is no text") };
+    let Ok(text) = std::str::from_utf8(&filled.body) else { bail!("the command is not text") };
     let is_filled = filled.composition.is_some();
     if let Some(series) = parts.series {
         return Ok(Rendered::Redis(login(url)?, of_series(text, series, is_filled)?));
@@ -193,19 +193,16 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     let words =
         words(text).map_err(|error| refused(&["command"], format!("the command can't be read: {error}")))?;
     let Some(first) = words.first() else {
-        refuse!(["url"], "nothing is said of what to send: give --command 'GET {{{{key}}}}'")
+        refuse!(["url"], "no command is given: add --command 'GET {{{{key}}}}'")
     };
     if is_filled && Blank::new(first).has_gaps() {
-        refuse!(
-            ["command"],
-            "the first word of a command can't be drawn: several commands have a request each"
-        );
+        refuse!(["command"], "the first word of a command must be fixed: use one request per command");
     }
     if first.first().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
         refuse!(
             ["command"],
-            "the command begins with no name: shares stand before commands in --request alone, such as --request '80% GET \
-             {{{{key}}}}'"
+            "the command does not begin with a name: a share may stand before a command only in --request, such as \
+             --request '80% GET {{{{key}}}}'"
         );
     }
     if let Some(why) = redis::refused(&words, 1) {
@@ -236,20 +233,18 @@ fn login(url: &Url) -> Result<Login> {
         "" => 0,
         _ => match path.parse() {
             Ok(database) => database,
-            Err(_) => refuse!(
-                ["url"],
-                "behind the host stands the number of a database, such as redis://HOST/0, and nothing else"
-            ),
+            Err(_) => refuse!(["url"], "only a database number may follow the host, as in redis://HOST/0"),
         },
     };
     let user = match &url.userinfo {
         None => None,
         Some(userinfo) => {
-            let decoded = |text: &str| secrets::percent_decoded(text).context("user or password is no UTF-8");
+            let decoded =
+                |text: &str| secrets::percent_decoded(text).context("user or password is not UTF-8");
             let Some((name, password)) = userinfo.split_once(':') else {
                 refuse!(
                     ["url"],
-                    "before the @ stands no password: write USER:PASSWORD@HOST, or :PASSWORD@HOST"
+                    "there is no password before the @: write USER:PASSWORD@HOST, or :PASSWORD@HOST"
                 )
             };
             let name = decoded(name)?;
@@ -331,12 +326,12 @@ mod tests {
     #[test]
     fn what_can_not_be_sent_is_refused_with_its_reason() {
         for (url, command, part) in [
-            ("redis://h/a", "PING", "number of a database"),
-            ("redis://h/0?db=1", "PING", "number of a database"),
+            ("redis://h/a", "PING", "database number"),
+            ("redis://h/0?db=1", "PING", "database number"),
             ("redis://me@h/0", "PING", "no password"),
-            ("redis://h", "", "nothing is said"),
+            ("redis://h", "", "no command is given"),
             ("redis://h", "80% GET a", "--request"),
-            ("redis://h", "{{index}} a", "can't be drawn"),
+            ("redis://h", "{{index}} a", "must be fixed"),
             ("redis://h", "SUBSCRIBE news", "one reply"),
             ("redis://h", "GET 'a", "never closed"),
             ("http://h", "GET a", "run of its own"),

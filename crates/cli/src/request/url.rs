@@ -151,8 +151,8 @@ impl Url {
         let sent = text.split('#').next().unwrap_or(text);
         if secrets::has_unencoded_password(text) {
             bail!(
-                "{shown:?}: its password, or its path, has an @ behind a / ? or #: write what belongs to the password \
-                 percent-encoded (%2F for /, %3F for ?, %23 for #, %40 for @), and an @ of the path as %40"
+                "{shown:?}: there is an @ after a / ? or #: percent-encode what belongs to the password (%2F for /, \
+                 %3F for ?, %23 for #, %40 for @), and write an @ of the path as %40"
             );
         }
         let without_scheme = || without_scheme(text, &shown);
@@ -284,11 +284,11 @@ fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
     let found = Path::new(text);
     if !shown.contains('@') && (found.is_dir() || found.is_file()) {
         let what = if found.is_dir() { "folder" } else { "file" };
-        return anyhow!("{shown:?} is a {what}, and no URL: {EXPECTED}");
+        return anyhow!("{shown:?} is a {what}, not a URL: {EXPECTED}");
     }
     // One slash begins a path, unless a user stands behind it.
     if address.is_empty() || (shown.len() - address.len() == 1 && !shown.contains('@')) {
-        return anyhow!("{shown:?} is a path without scheme and host, and no URL: {EXPECTED}");
+        return anyhow!("{shown:?} is a path without scheme and host, not a URL: {EXPECTED}");
     }
     anyhow!("{shown:?} has no scheme: write http://{address} or https://{address}")
 }
@@ -338,22 +338,22 @@ mod tests {
             ("http://h:/", "port"),
             ("http://h/a b", "not a URL"),
             ("http:///x", "not a URL"),
-            ("http://u:s3/cret@h/", "percent-encoded"),
-            ("http://u:s3?cret@h/", "percent-encoded"),
-            ("http://u:s3#cret@h/", "percent-encoded"),
-            ("http://u:s3@s3/cret@h/", "percent-encoded"),
+            ("http://u:s3/cret@h/", "percent-encode"),
+            ("http://u:s3?cret@h/", "percent-encode"),
+            ("http://u:s3#cret@h/", "percent-encode"),
+            ("http://u:s3@s3/cret@h/", "percent-encode"),
             ("http://u:s3cret/", "has the port"),
             ("http://h/ s3cret", "not a URL"),
-            ("http://u:12/s3cret@127.0.0.1:7001/", "percent-encoded"),
-            ("http://u:12?s3cret@h/", "percent-encoded"),
+            ("http://u:12/s3cret@127.0.0.1:7001/", "percent-encode"),
+            ("http://u:12?s3cret@h/", "percent-encode"),
             (
                 "//u:s3cret@h:7001/",
                 "\"//***@h:7001/\" has no scheme: write http://***@h:7001/ or https://***@h:7001/",
             ),
-            ("//u:12/s3cret@h/", "percent-encoded"),
+            ("//u:12/s3cret@h/", "percent-encode"),
             ("/u:s3cret@h/", "has no scheme: write http://***@h/"),
             ("/no-such/path", "is a path without scheme and host"),
-            ("/", "is a folder, and no URL: give the URL"),
+            ("/", "is a folder, not a URL: give the URL"),
         ] {
             let error = format!("{:#}", Url::parse(text).expect_err(text));
             assert!(error.contains(part), "{text:?}: {error}");

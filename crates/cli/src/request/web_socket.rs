@@ -33,7 +33,7 @@ pub(super) fn render(
         refuse!(["json", "form", "multipart"], "a WebSocket sends messages: write the text as message");
     }
     if parts.body.is_none() {
-        refuse!(["url"], "nothing is said of what to send: give --message TEXT, or --body-file FILE");
+        refuse!(["url"], "no message is given: add --message TEXT, or --body-file FILE");
     }
     let has_no_head = |one: &Condition| matches!(one, Condition::Statuses(_) | Condition::Header(..));
     if let Some(one) = parts.expect.iter().find(|one| has_no_head(one)) {

@@ -90,7 +90,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     if target.script.script.is_some() {
         refuse!(
             ["script", "url"],
-            "--script makes HTTP requests, and this run makes calls: leave one of both out"
+            "--script makes HTTP requests, and this run makes calls: leave one of them out"
         );
     }
     let of_http = |format: &EventFormat| *format != EventFormat::Messages;

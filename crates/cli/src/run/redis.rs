@@ -42,7 +42,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     if args.target.script.script.is_some() {
         refuse!(
             ["script", "url"],
-            "--script makes HTTP requests, and this run goes to Redis: leave one of both out"
+            "--script makes HTTP requests, and this run goes to Redis: leave one of them out"
         );
     }
     let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));

@@ -56,7 +56,7 @@ fn parse(
                 count += 1;
                 if count > targets_max {
                     bail!(
-                        "{}: a run takes {targets_max} targets at the most, and this is one more: leave some out, or \
+                        "{}: a run takes at most {targets_max} targets, and this is one more: leave some out, or \
                          spread them over several runs",
                         place()
                     );
@@ -141,7 +141,7 @@ fn request_line(line: &str) -> Result<Request> {
     let url = url.trim();
     if !url.contains("://") {
         bail!(
-            "behind the method there is no URL: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`"
+            "there is no URL after the method: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`"
         );
     }
     Request::new(Some(method.to_string()), url)
@@ -184,7 +184,7 @@ mod tests {
         let text = "GET http://h/\nX-A: 1\n\n".repeat(3);
         assert_eq!(parsed(text.as_bytes(), Path::new(".")).unwrap().len(), 3);
         let error = parsed((text + "GET http://h/").as_bytes(), Path::new(".")).unwrap_err();
-        assert!(error.to_string().starts_with("t:10: a run takes 3 targets at the most"), "{error}");
+        assert!(error.to_string().starts_with("t:10: a run takes at most 3 targets"), "{error}");
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
     if args.target.script.script.is_some() {
         refuse!(
             ["script", "url"],
-            "--script makes HTTP requests, and this run goes over WebSockets: leave one of both out"
+            "--script makes HTTP requests, and this run goes over WebSockets: leave one of them out"
         );
     }
     if args.target.request.stream.is_some() || args.requests.iter().any(has_events) {
@@ -130,18 +130,18 @@ fn check_steps(args: &RunArgs) -> Result<()> {
         );
     }
     if args.target.script.script.is_some() {
-        refuse!(["script"], "--script makes the requests, and this plan has journeys: leave one of both out");
+        refuse!(["script"], "--script makes the requests, and this plan has journeys: leave one of them out");
     }
     if args.target.web_socket.matching.is_some() {
         refuse!(
             ["match"],
-            "--match is for messages that stand alone; a step says by await which message it waits for: leave it out"
+            "--match is for messages outside journeys; a step says by await which message it waits for: leave it out"
         );
     }
     if args.target.web_socket.depth.is_some() {
         refuse!(
             ["depth"],
-            "--depth is for messages that stand alone; a journey takes one step after the other: leave it out"
+            "--depth is for messages outside journeys; a journey takes one step after the other: leave it out"
         );
     }
     Ok(())

@@ -76,7 +76,7 @@ fn read(folder: &Path) -> Result<SignoffDocument> {
         format!("{path:?} can't be read: --resume needs the folder that an interrupted sign-off has named")
     })?;
     let document: SignoffDocument =
-        serde_json::from_str(&text).with_context(|| format!("{path:?} is no document of a sign-off"))?;
+        serde_json::from_str(&text).with_context(|| format!("{path:?} is not the document of a sign-off"))?;
     if document.schema != SCHEMA {
         bail!("{path:?} is of version {:?}, and this unblink goes on with {SCHEMA:?}", document.schema);
     }

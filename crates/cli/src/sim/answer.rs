@@ -102,7 +102,7 @@ impl Answer {
                 "the step follows no redirects: give it redirects = 1 in the plan, or leave this out"
             )),
             What::Redirects(count) if *count > u32::from(redirects.max) + 1 => bail!(self.wrong(format_args!(
-                "the step follows {} redirects at the most, and fails at the next one: more than that never come",
+                "the step follows at most {} redirects, and fails at the next one: more than that never come",
                 redirects.max
             ))),
             What::Holds(holds) => _ = content.holds.insert(operation, holds.clone()),

@@ -55,8 +55,8 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
     if dealing(plan, client).is_some_and(|workers| workers > POISSON_LANES_MAX) {
         refuse!(
             ["client", "arrivals"],
-            "random arrivals are dealt out to {POISSON_LANES_MAX} workers at the most: give --client fewer \
-             connections, or --arrivals even"
+            "random arrivals are dealt out to at most {POISSON_LANES_MAX} workers: give --client fewer connections, \
+             or --arrivals even"
         );
     }
     let requests = requests.min(most) * per_arrival(plan, world);

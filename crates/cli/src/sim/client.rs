@@ -51,7 +51,7 @@ pub(crate) fn parse(text: &str, connections: value::Connections) -> Result<Clien
             name => {
                 choices.tool = preset(name).ok_or_else(|| {
                     word.wrong(format!(
-                        "there is no such client; there are {NAMES}, and the choices {CHOICES}"
+                        "unknown client; expected one of {NAMES}, or one of the choices {CHOICES}"
                     ))
                 })?;
                 choices.is_ideal = false;
@@ -157,10 +157,12 @@ fn choose(word: &Word<'_>, choices: &mut Choices) -> Result<()> {
         ("catch-up", _) => tool.catch_up = Some(word.count()?),
         ("discard", _) => tool.discard = word.time()?,
         ("schedule" | "late" | "clock" | "correct", _) => {
-            bail!(word.wrong(format!("there is no such choice; there are {CHOICES}")))
+            bail!(word.wrong(format!("unknown choice; expected one of {CHOICES}")))
         }
         _ => {
-            bail!(word.wrong(format!("there is no such word; there are {NAMES}, and the choices {CHOICES}")))
+            bail!(
+                word.wrong(format!("unknown word; expected one of {NAMES}, or one of the choices {CHOICES}"))
+            )
         }
     }
     if choices.by_planned_interval && word.name == "correct" && word.value != "expected-interval" {
@@ -227,15 +229,19 @@ fn users<'a>(kind: &Word<'_>, words: impl Iterator<Item = Word<'a>>) -> Result<C
             "budget" => {
                 let percent = word.value.strip_suffix('%').and_then(|n| n.parse::<u32>().ok());
                 let percent = percent.ok_or_else(|| {
-                    word.wrong("expected a share of the arrivals, such as 10%: so many further attempts there may be")
+                    word.wrong(
+                        "expected a limit for further attempts, as a share of the arrivals, such as 10%",
+                    )
                 })?;
                 spec.budget_percent = Some(percent);
             }
-            _ if is_herd => bail!(word.wrong(
-                "there is no such word; a herd has patience=TIME, attempts=N, probe=TIME and budget=PERCENT"
-            )),
+            _ if is_herd => {
+                bail!(word.wrong(
+                    "unknown word; herd takes patience=TIME, attempts=N, probe=TIME and budget=PERCENT"
+                ))
+            }
             _ => bail!(word.wrong(
-                "there is no such word; retry has patience=TIME, attempts=N, back-off=TIME and budget=PERCENT"
+                "unknown word; retry takes patience=TIME, attempts=N, back-off=TIME and budget=PERCENT"
             )),
         }
     }

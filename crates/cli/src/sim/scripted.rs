@@ -103,7 +103,7 @@ impl Scripted {
                 true
             }
             Err(why) => {
-                self.acting.fail(format!("request() gave what is no request: {why}"));
+                self.acting.fail(format!("request() did not return a request: {why}"));
                 false
             }
         }

@@ -52,7 +52,7 @@ pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
             "refuse" => server.refuse_one_in = word.one_in()?,
             "reset" => server.reset_one_in = word.one_in()?,
             "error" => server.error_one_in = word.one_in()?,
-            _ => bail!(word.wrong(format!("there is no such word; there are {WORDS}"))),
+            _ => bail!(word.wrong(format!("unknown word; expected one of {WORDS}"))),
         }
     }
     if !seen.contains(&"service") {
@@ -226,9 +226,7 @@ pub(crate) fn network(text: &str) -> Result<NetworkSpec> {
         match word.name {
             "latency" => network.latency = word.time()?,
             "jitter" => network.jitter = word.time()?,
-            _ => bail!(
-                word.wrong("there is no such word; there are latency=TIME (one way) and jitter=TIME (mean)")
-            ),
+            _ => bail!(word.wrong("unknown word; expected latency=TIME (one way) or jitter=TIME (mean)")),
         }
     }
     Ok(network)
@@ -242,9 +240,9 @@ pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
             "pause" if generator.pauses.is_some() => bail!(word.wrong("it has pauses already")),
             "pause" => generator.pauses = Some(word.windows()?),
             "cpu" => generator.cpu_per_event = word.time()?,
-            _ => bail!(word.wrong(
-                "there is no such word; there are pause=LENGTH@BEGIN/EVERY and cpu=TIME (for each event)"
-            )),
+            _ => bail!(
+                word.wrong("unknown word; expected pause=LENGTH@BEGIN/EVERY or cpu=TIME (for each event)")
+            ),
         }
     }
     Ok(generator)

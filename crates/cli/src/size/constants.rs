@@ -59,7 +59,7 @@ fn put(constants: &mut Constants, name: &str, value: f64, source: &str) -> Resul
 fn read(path: &Path) -> Result<ConstantsDocument> {
     let bytes = bounded::read(path, BYTES_MAX).with_context(|| format!("can't read {path:?}"))?;
     let document: ConstantsDocument = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{path:?} is no file of unblink size --calibrate -o FILE"))?;
+        .with_context(|| format!("{path:?} is not a file that unblink size --calibrate -o FILE wrote"))?;
     if document.schema != CONSTANTS_SCHEMA {
         bail!(
             "{path:?} is a {:?}, and {CONSTANTS_SCHEMA:?} is expected: measure anew with --calibrate",

@@ -109,7 +109,7 @@ fn command(document: &RunDocument) -> Result<(RunArgs, bool)> {
     )?;
     match cli.command {
         Command::Run(args) => Ok((*args, has_seed)),
-        _ => bail!("the run's command is none"),
+        _ => bail!("the recorded command is not unblink run"),
     }
 }
 

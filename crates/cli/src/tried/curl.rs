@@ -78,7 +78,7 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
             let _ = write!(out, " \\\n  --data-binary {}", quoted(&text));
         }
         Some((None, bytes)) => {
-            let _ = write!(out, " \\\n  --data-binary @BODY   # {bytes} bytes that are no text");
+            let _ = write!(out, " \\\n  --data-binary @BODY   # {bytes} bytes that are not text");
         }
         None => {}
     }

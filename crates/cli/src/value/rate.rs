@@ -120,7 +120,7 @@ fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
     let written = amount.strip_suffix('m').filter(|digits| plain_number(digits).is_some());
     if let Some(digits) = written {
         return Err(format!(
-            "{whole:?} is ambiguous: write {digits}M for millions, or {digits}/m for so many in a minute"
+            "{whole:?} is ambiguous: write {digits}M for millions, or {digits}/m for that many a minute"
         ));
     }
     let (amount, factor) = match amount.strip_suffix('M') {

@@ -59,7 +59,7 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Property>> {
     let file = crate::inputs::opened(path).with_context(|| format!("-P {shown}: can't be opened"))?;
     let bytes = unblink_engine::bounded::read_from(file, FILE_BYTES_MAX);
     let text = String::from_utf8(bytes.with_context(|| format!("-P {shown}: can't be read"))?);
-    let text = text.with_context(|| format!("-P {shown}: it is no text in UTF-8"))?;
+    let text = text.with_context(|| format!("-P {shown}: it is not UTF-8 text"))?;
     Ok(read(&text, &shown.to_string()))
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn store(url: &str) -> Result<Speaks> {
             Some(_) => Ok(Speaks::Cql),
             None => refuse!(
                 ["url"],
-                "nothing is said of where the records are: name the keyspace, such as cql://HOST/ycsb"
+                "the URL does not name the keyspace of the records: add it, as in cql://HOST/ycsb"
             ),
         },
         _ => refuse!(

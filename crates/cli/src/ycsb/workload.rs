@@ -212,7 +212,7 @@ impl Workload {
                 }
                 // A database's own, or how YCSB shows what it has measured.
                 name if name.contains('.') || OF_A_RUN.contains(&name) => {}
-                _ => return Err(wrong("there is no such property")),
+                _ => return Err(wrong("unknown property")),
             }
         }
         if let Some(Property { name, value, place }) = distribution {
@@ -294,7 +294,7 @@ mod tests {
     fn what_is_not_understood_is_refused_with_its_reason() {
         for (text, part) in [
             ("recordcount=x", "whole number"),
-            ("recordcont=5", "no such property"),
+            ("recordcont=5", "unknown property"),
             ("readproportion=2", "from 0 to 1"),
             ("fieldlengthdistribution=zipfian", "one length"),
             ("readallfields=false", "all fields"),

@@ -76,8 +76,9 @@ impl Coordinator {
         }
         let is_gathering = matches!(self.phase, Phase::Gathering { .. });
         let has_place = is_gathering && self.order.len() < self.task.agents as usize;
-        (!has_place)
-            .then(|| "the run has all its agents, and who is started again is another one".to_string())
+        (!has_place).then(|| {
+            "the run has all its agents, and an agent that is started again counts as another one".to_string()
+        })
     }
 
     /// An agent takes part in another run.

@@ -54,8 +54,6 @@ pub enum JourneyError {
     #[error("0 journeys under way: none could start")]
     NoneUnderWay,
     /// Users who wait are journeys of their own kind.
-    #[error(
-        "journeys need a rate (-R): closed users (--closed) ask for one thing after the other as they are"
-    )]
+    #[error("journeys need a rate (-R), so they can't run with --closed")]
     Closed,
 }

@@ -69,8 +69,8 @@ pub enum MixError {
     WeightsInTurn,
     /// The weights come out whole in no block that is short enough.
     #[error(
-        "these weights come out whole only in blocks of {arrivals} requests, and --order shuffled takes {BLOCK_MAX} at \
-         the most: round the weights, or use --order random"
+        "these weights come out whole only in blocks of {arrivals} requests, and --order shuffled takes at most \
+         {BLOCK_MAX}: round the weights, or use --order random"
     )]
     BlockTooLong {
         /// In the shortest block.

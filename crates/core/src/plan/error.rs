@@ -126,7 +126,7 @@ pub enum PlanError {
     #[error("the duration is 0: nothing would be measured (give one above 0, such as -d 30s)")]
     DurationZero,
     /// Longer than the schedule's integers hold it.
-    #[error("{} is too long: {what} lasts {} at the most", in_words(*.length), in_words(*.max))]
+    #[error("{} is too long: {what} lasts at most {}", in_words(*.length), in_words(*.max))]
     TooLong {
         /// Whose length it is.
         what: Length,
@@ -245,7 +245,8 @@ pub enum PlanError {
     WarmupWithoutRate,
     /// More shares than a load has streams.
     #[error(
-        "a load in {0} shares is more than the highest possible, {SHARES_MAX}, since Poisson arrivals are so many streams: use fewer threads or agents"
+        "a load in {0} shares is more than the highest possible, {SHARES_MAX}, since Poisson arrivals are one stream \
+         for each share: use fewer threads or agents"
     )]
     TooManyShares(u32),
     /// A share beyond the last.

@@ -110,7 +110,7 @@ impl Scripted {
                 self.spare.push(text);
             }
             Err(why) => {
-                self.acting.fail(format!("request() gave what is no request: {why}"));
+                self.acting.fail(format!("request() did not return a request: {why}"));
                 text.whole = None;
                 self.ready.push_back(text);
             }

@@ -70,7 +70,7 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
         .next()
         .and_then(Result::ok)
         .filter(|document| document.is_object() || document.is_array())
-        .ok_or_else(|| ReadError::text(text, "it is no JSON document"))?;
+        .ok_or_else(|| ReadError::text(text, "it is not a JSON document"))?;
     let fail = |reason: String| ReadError::text(text, reason);
     let number = |pointer: &str| match document.pointer(pointer) {
         Some(value) => value.as_f64().ok_or_else(|| fail(format!("{pointer} is not a number: {value}"))),

@@ -211,7 +211,7 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
             format!("Runs of one side differ by {} in {p} (standard deviation)", slow_down(sd.exp_m1()));
         if let Some(smallest) = doc.smallest_findable.filter(|_| !doc.a_a || is_alarm(doc)) {
             note += &format!(
-                ": so many runs with so much noise find a slow-down by {} in four of five cases",
+                ": this many runs with this much noise find a slow-down by {} in four of five cases",
                 slow_down(smallest)
             );
         }

@@ -240,7 +240,7 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
         ),
         RefusalCode::Preflight => format!(
             "The target did not answer the request before the first trial as expected, so nothing was \
-             measured:{why}. Mend that, or start anyway (--no-preflight)."
+             measured:{why}. Fix that, or start anyway (--no-preflight)."
         ),
     }
 }

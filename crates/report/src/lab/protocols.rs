@@ -115,6 +115,8 @@ pub(super) mod tests {
                 model: LoadModel::Open,
                 protocol,
                 events,
+                is_poisson: false,
+                leaves_out_s: None,
                 command: Vec::new(),
                 definition: None,
             },
@@ -127,8 +129,6 @@ pub(super) mod tests {
             observed: None,
             log: LabLog::default(),
             offered: LabOffered { planned_in_events: 250, seen_in_events: 240, ..LabOffered::default() },
-            is_poisson: false,
-            leaves_out_s: None,
             percentiles,
         };
         (row, cell)

@@ -164,8 +164,8 @@ fn search_sentence(search: &StageKnee) -> String {
     let trials = format::plural(u64::from(search.trials), "trial", "trials");
     match search.knee_per_s {
         Some(knee) if search.is_lower_bound => format!(
-            "{objective} is met at {}, the highest rate that was shown to meet it; the border may lie above. Stages behind \
-             go by this rate. {trials}.",
+            "{objective} is met at {}, the highest rate that was shown to meet it; the border may lie above. Later \
+             stages go by this rate. {trials}.",
             format::rate_asked(knee)
         ),
         Some(knee) => format!("{objective} is met up to {}. {trials}.", format::rate_asked(knee)),

@@ -80,7 +80,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, FormatError> {
         };
         let letter = &rest[..length];
         if letter.is_empty() {
-            return Err(FormatError::at("the letter of a field is missing behind this %", text, at));
+            return Err(FormatError::at("the letter of a field is missing after this %", text, at));
         }
         rest = &rest[length..];
         let (field, rank) = field(letter, argument).map_err(|message| FormatError::at(message, text, at))?;

@@ -36,7 +36,7 @@ impl Map {
             .filter(|(_, field)| !field.is_empty())
             .ok_or_else(|| format!("{text:?} is not written as ROLE=FIELD, such as time=ts"))?;
         let Some(role) = ROLES.iter().find(|known| **known == role) else {
-            return Err(format!("{role:?} is no part of a request; there are {}", ROLES.join(", ")));
+            return Err(format!("{role:?} is not a part of a request; expected one of {}", ROLES.join(", ")));
         };
         if self.0.iter().any(|(taken, _)| taken == role) {
             return Err(format!("{role} is given twice"));
@@ -99,7 +99,7 @@ fn unit_of(field: &str) -> Result<(&str, Option<Unit>), FormatError> {
         Some((name, unit)) => match Unit::named(unit) {
             Some(unit) => Ok((name, Some(unit))),
             None => Err(FormatError::new(format!(
-                "--map duration={field}: {unit:?} is no unit; there are s, ms, us and ns"
+                "--map duration={field}: {unit:?} is not a unit; expected s, ms, us or ns"
             ))),
         },
     }

@@ -79,7 +79,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, FormatError> {
             }
         };
         if name.is_empty() {
-            return Err(FormatError::at("a variable's name is missing behind this $", text, at));
+            return Err(FormatError::at("a variable's name is missing after this $", text, at));
         }
         let (field, rank) = field(name);
         tokens.push(Token::Variable(Variable { name: name.into(), at, field, rank }));

@@ -284,7 +284,7 @@ impl Protocol for Cql {
     fn settle(&mut self, _: &mut Shared, sink: &mut impl Sink) {
         for (tag, Unfit { value, of }) in self.unfit.drain(..) {
             // The value itself may be a secret.
-            let text = format!("value {value} is no {}", of.name());
+            let text = format!("value {value} is not a valid {}", of.name());
             sink.first(tag);
             sink.body(tag, text.as_bytes());
             let body_bytes = text.len() as u64;

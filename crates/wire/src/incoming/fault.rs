@@ -19,7 +19,7 @@ pub enum Unreadable {
     #[error("the version is neither HTTP/1.0 nor HTTP/1.1")]
     Version,
     /// A path is expected.
-    #[error("the target is no path")]
+    #[error("the target is not a path")]
     Target,
     /// Also a line that goes on in the next one, and white space before the colon.
     #[error("a header line has an invalid name or lacks its colon")]

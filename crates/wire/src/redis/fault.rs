@@ -7,12 +7,12 @@ violations! {
     /// What is wrong with what a server sent.
     Fault;
     HttpAnswer, "http_answer", "the target answers in HTTP, not in Redis's protocol";
-    UnknownType, "unknown_type", "a reply begins with a byte that is no type of Redis's protocol";
+    UnknownType, "unknown_type", "a reply begins with a byte that is not a type of Redis's protocol";
     Resp3Unasked, "resp3_unasked", "a reply has a type of RESP3, and RESP2 is spoken";
     LineEnd, "line_end", "a line or a text does not end in CR LF";
     LineTooLong, "line_too_long", "a line is longer than 64 KiB";
-    BadInteger, "bad_integer", "an integer is none, or does not fit 64 bits";
-    BadLength, "bad_length", "a length is none, negative, or does not fit 63 bits";
+    BadInteger, "bad_integer", "an integer is not a number, or does not fit 64 bits";
+    BadLength, "bad_length", "a length is not a number, is negative, or does not fit 63 bits";
     BadValue, "bad_value", "a double, a boolean or a null is not written as one";
     TooDeep, "too_deep", "a reply is nested more than 32 deep";
     PushInside, "push_inside", "a push stands inside a reply";

@@ -125,8 +125,8 @@ pub enum ConditionError {
     Header,
     /// Behind the path stands something else.
     #[error(
-        "behind a JSON path, expected exists, == VALUE, != VALUE, ~ REGEX, or >, >=, < or <= and a number, where VALUE is \
-         'a text' in quotes, a number, true, false or null"
+        "after a JSON path, expected exists, == VALUE, != VALUE, ~ REGEX, or >, >=, < or <= and a number, where \
+         VALUE is 'a text' in quotes, a number, true, false or null"
     )]
     Json,
     /// What is wrong with the path.
@@ -136,7 +136,7 @@ pub enum ConditionError {
     #[error("a path with * may lead to several values: ask whether one exists, or name the one to compare")]
     Several,
     /// It is no regular expression.
-    #[error("this is no regular expression")]
+    #[error("this is not a regular expression")]
     Regex,
     /// It would take too much memory.
     #[error("this regular expression is too large")]

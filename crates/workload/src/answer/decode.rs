@@ -102,7 +102,7 @@ pub enum Undecoded {
     #[error("it is not what its Content-Encoding says")]
     Broken,
     /// It is no message of its type.
-    #[error("it is no message of its type")]
+    #[error("it is not a message of its type")]
     NoMessage,
     /// It is above [`BODY_MAX`].
     #[error("it has more than 16 MiB, and no more is looked at")]

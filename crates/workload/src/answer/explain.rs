@@ -90,7 +90,7 @@ impl Expect {
         let mut scratch = Vec::new();
         let of_json = self.json.iter().find_map(|(path, test)| {
             let found = match path.first(body) {
-                Err(error) => format!("the body of {} bytes is no JSON (at byte {})", body.len(), error.at),
+                Err(error) => format!("the body of {} bytes is not JSON (at byte {})", body.len(), error.at),
                 Ok(None) => "there is nothing".into(),
                 Ok(Some(raw)) if test.holds_for_json(raw, &mut scratch) => return None,
                 Ok(Some(raw)) => value(raw, test, path.as_str()),
@@ -173,7 +173,7 @@ fn text(value: &[u8], name: &str) -> String {
             format!("{text:?}")
         }
         Ok(text) => format!("another text, of {} characters", text.chars().count()),
-        Err(_) => format!("{} bytes that are no text", value.len()),
+        Err(_) => format!("{} bytes that are not text", value.len()),
     }
 }
 

@@ -28,7 +28,7 @@ impl<'a> Arguments<'a> {
             let range = argument.value.range();
             let place = match &argument.name {
                 None if named => {
-                    let message = "an argument without a name stands behind one with a name; name it too";
+                    let message = "an argument without a name follows one with a name; name it too";
                     return Err(SourceError::at(range, message));
                 }
                 None if position >= names.len() => {

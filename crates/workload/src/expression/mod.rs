@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str) -> Result<Expression, SourceError> {
         None => Ok(parsed),
         Some(_) => {
             let rest = reader.at..text.len();
-            Err(SourceError::at(rest.clone(), format!("`{}` is left over behind the end", &text[rest])))
+            Err(SourceError::at(rest.clone(), format!("`{}` is left over after the end", &text[rest])))
         }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(shown("[a, b"), r#""[a, b" `[` is not closed; add `]`"#);
         assert_eq!(shown("list([a"), r#""[a" `[` is not closed; add `]`"#);
         assert_eq!(shown("zipf(1M 2)"), r#""2" a comma or `)` is missing before `2`"#);
-        assert_eq!(shown("zipf(1M) x"), r#""x" `x` is left over behind the end"#);
+        assert_eq!(shown("zipf(1M) x"), r#""x" `x` is left over after the end"#);
         assert_eq!(shown("zipf(,1)"), r#""," a value is missing before `,`"#);
         assert_eq!(shown("zipf(s=)"), r#"")" a value is missing before `)`"#);
         assert_eq!(shown("zipf([a]=1)"), r#""[a]" a list can't be an argument's name"#);

@@ -19,7 +19,7 @@ const RATE: Word = ("rate", "Requests per second: 5000, 30/m, 100..5000 (ramp)")
 const CLOSED: Word = ("closed", "Closed loop: this many users who each wait");
 const ARRIVALS: Word = ("arrivals", "How requests are spaced in time");
 const CONNECTIONS: Word = ("connections", "auto, auto:MAX, or a fixed number");
-const TIMEOUT: Word = ("timeout", "Time out so long after it was due");
+const TIMEOUT: Word = ("timeout", "Time out this long after it's due");
 const HEADERS: Word = ("headers", "Add a header; may be given several times");
 const WARMUP: Word = ("warmup", "Load before measuring begins");
 const SLO: Word = ("slo", "Objective: 'p99 < 200ms', 'errors < 0.1%'");
@@ -160,7 +160,7 @@ const SIGNOFF: Short = Short {
             &[
                 ("dry_run", "Say what would run and how long it takes"),
                 ("simulate", "Run everything on the plan's [world], in virtual time"),
-                ("fail_fast", "Leave out what is behind a stage that did not pass"),
+                ("fail_fast", "Skip the stages after one that did not pass"),
                 ("resume", "Continue an interrupted sign-off"),
             ],
         ),
@@ -325,7 +325,7 @@ const MIRROR: Short = Short {
             &[
                 ("queue", "Pairs under way at once"),
                 ("connections", "To each target"),
-                ("timeout", "An answer that takes longer is none"),
+                ("timeout", "Treat a slower answer as no answer"),
             ],
         ),
         (
@@ -384,7 +384,7 @@ const SIZE: Short = Short {
         (
             "Machines",
             &[
-                ("agents", "Judge a fleet of so many"),
+                ("agents", "Judge a fleet of this many"),
                 ("cores", "Processors of each"),
                 ("nic", "Speed of its network, in bits per second"),
             ],
@@ -393,7 +393,7 @@ const SIZE: Short = Short {
             "Constants",
             &[
                 ("constants", "A file that --calibrate wrote"),
-                ("set", "Reckon with another value"),
+                ("set", "Use another value"),
                 ("calibrate", "Measure them on this machine"),
                 ("output", "Write what was measured into this file"),
             ],

@@ -10,7 +10,8 @@ pub(super) fn refusal(steps: &[Step], own_connection: bool) -> Option<&'static s
     let origins = || steps.iter().map(|step| &step.request.url.origin);
     if own_connection {
         return Some(
-            "own-connection opens a connection for each journey, and hold-connection takes one of all: leave one of both out",
+            "own-connection opens a connection for each journey, and hold-connection takes one of all: leave one of \
+             them out",
         );
     }
     if steps.iter().any(|step| step.request.parts.socket.is_some()) {
@@ -44,7 +45,8 @@ pub(super) fn refusal_beside(plan: &PlanFile, user: &User, journeys: &[Journey])
     }
     if journeys.iter().any(|journey| journey.own_connection) {
         return Some(
-            "another journey of this run has own-connection, and a run has only one of both: give all of them the same",
+            "another journey of this run has own-connection, and a run has only one of the two: give all of them the \
+             same",
         );
     }
     is_retried.then_some(

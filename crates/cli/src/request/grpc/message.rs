@@ -28,7 +28,7 @@ pub(super) fn compile(
     }
     let is_filled = text.contains("{{");
     let value: Value = serde_json::from_str(&quoted(text))
-        .map_err(|error| refused(&FIELDS, format!("its message is no JSON: {error}")))?;
+        .map_err(|error| refused(&FIELDS, format!("its message is not JSON: {error}")))?;
     let compiler = Compiler { is_filled, is_number };
     let name = descriptor.full_name();
     let parts = match &value {

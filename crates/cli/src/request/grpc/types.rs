@@ -56,7 +56,7 @@ impl Types {
                 |why: String| refused(&["descriptor-set"], format!("--descriptor-set {path:?}: {why}"));
             let bytes = inputs::read(path, BYTES_MAX).map_err(|error| wrong(error.to_string()))?;
             let set = FileDescriptorSet::decode(&bytes[..]).map_err(|_| {
-                wrong("it is no set of descriptors, as protoc --descriptor_set_out writes".into())
+                wrong("it is not a set of descriptors, as protoc --descriptor_set_out writes".into())
             })?;
             names.extend(set.file.iter().map(|file| PathBuf::from(file.name())));
             resolver.add(DescriptorSetFileResolver::new(set));
@@ -130,7 +130,7 @@ pub(crate) fn parts(path: &str) -> Result<(&str, &str)> {
         Some(parts) => Ok(parts),
         None => refuse!(
             ["url"],
-            "a call names a service and a method behind the host, as in grpc://127.0.0.1:50051/shop.Items/Get"
+            "a call names a service and a method after the host, as in grpc://127.0.0.1:50051/shop.Items/Get"
         ),
     }
 }

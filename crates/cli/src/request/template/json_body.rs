@@ -95,8 +95,8 @@ fn check(text: &str, lets: &Lets, taken: u64) -> Result<(), TemplateError> {
                     }
                     false if !is_raw(inside) && is_number(inside, lets, taken) == Some(false) => {
                         return Err(wrong(format!(
-                            "{{{{{inside}}}}} is no number, and stands where JSON has a value: write \"{{{{{inside}}}}}\", or \
-                             {{{{raw({inside})}}}} if it is JSON by itself"
+                            "{{{{{inside}}}}} is not a number, and stands where JSON has a value: write \
+                             \"{{{{{inside}}}}}\", or {{{{raw({inside})}}}} if it is JSON by itself"
                         )));
                     }
                     true => ("", 'x'),
@@ -111,7 +111,7 @@ fn check(text: &str, lets: &Lets, taken: u64) -> Result<(), TemplateError> {
     serde_json::from_str::<serde::de::IgnoredAny>(&filled).map(drop).map_err(|error| {
         let said = error.to_string();
         let why = said.split(" at line ").next().unwrap_or_default();
-        let message = format!("line {}, column {}: this is no JSON ({why})", error.line(), error.column());
+        let message = format!("line {}, column {}: this is not JSON ({why})", error.line(), error.column());
         TemplateError { at: 0..0, message }
     })
 }
@@ -212,19 +212,19 @@ mod tests {
             assert_eq!(check(text, &lets(), 0), Ok(()), "{text}");
         }
         for (text, why) in [
-            ("{\n \"é\": {{word}}}", "line 2, column 8: {{word}} is no number"),
+            ("{\n \"é\": {{word}}}", "line 2, column 8: {{word}} is not a number"),
             ("{\"a\": {{word}}}", "write \"{{word}}\", or {{raw(word)}}"),
-            ("{\"a\": {{uuid}}}", "{{uuid}} is no number"),
+            ("{\"a\": {{uuid}}}", "{{uuid}} is not a number"),
             ("{\"a\": \"{{raw(word)}}\"}", "leave the quotes out"),
-            ("[{{item}}{{item}}]", "line 1, column 10: this is no JSON"),
-            ("[1{{item}}]", "this is no JSON"),
-            ("[-{{item}}]", "this is no JSON"),
-            ("{\"a\": \"\\{{word}}\"}", "this is no JSON"),
-            ("{\"a\": \"\\u00{{word}}\"}", "this is no JSON"),
-            ("{'a': {{item}}}", "line 1, column 2: this is no JSON"),
-            ("{{{item}}: 1}", "this is no JSON"),
-            ("{\"a\": \"{{word}}\"} {}", "this is no JSON"),
-            ("{\"a\": \"{{word}}", "this is no JSON"),
+            ("[{{item}}{{item}}]", "line 1, column 10: this is not JSON"),
+            ("[1{{item}}]", "this is not JSON"),
+            ("[-{{item}}]", "this is not JSON"),
+            ("{\"a\": \"\\{{word}}\"}", "this is not JSON"),
+            ("{\"a\": \"\\u00{{word}}\"}", "this is not JSON"),
+            ("{'a': {{item}}}", "line 1, column 2: this is not JSON"),
+            ("{{{item}}: 1}", "this is not JSON"),
+            ("{\"a\": \"{{word}}\"} {}", "this is not JSON"),
+            ("{\"a\": \"{{word}}", "this is not JSON"),
         ] {
             let error = check(text, &lets(), 0).expect_err(text).message;
             assert!(error.contains(why), "{text}: {error}");

@@ -250,7 +250,7 @@ fn last_page(source: &Source, service: &mut Service, answered: u64) -> bool {
     }
     if !is_answered {
         service.problem(
-            "the last question, behind the load, was not answered: what was counted since is missing".into(),
+            "the last question, after the load, was not answered: what was counted since is missing".into(),
         );
     }
     is_answered
@@ -273,7 +273,7 @@ fn last_samples(source: &Source, service: &mut Service, interruptions: &Interrup
         let waited = source.now() - began;
         if waited >= WAIT_MAX || !interruptions.wait(Duration::from_secs(1)) {
             let problem = format!(
-                "no sample from behind the load came within {} s: what was counted last is missing",
+                "no sample from after the load came within {} s: what was counted last is missing",
                 waited.as_secs()
             );
             service.problem(problem);
@@ -281,7 +281,7 @@ fn last_samples(source: &Source, service: &mut Service, interruptions: &Interrup
         }
         if !std::mem::replace(&mut is_told, true) {
             output::note(format_args!(
-                "waiting for up to {} s for a sample of the service's metrics from behind the load",
+                "waiting for up to {} s for a sample of the service's metrics from after the load",
                 WAIT_MAX.as_secs()
             ));
         }

@@ -159,8 +159,9 @@ impl Reflection {
         }
         let mut names = Vec::new();
         for bytes in told.files.unwrap_or_default().files {
-            let file = FileDescriptorProto::decode(&bytes[..])
-                .map_err(|_| Lack::Unanswered("what it tells is no description of a file".into()))?;
+            let file = FileDescriptorProto::decode(&bytes[..]).map_err(|_| {
+                Lack::Unanswered("the server's reflection answer is not a file descriptor".into())
+            })?;
             names.push(file.name().to_string());
             self.files.borrow_mut().insert(file.name().to_string(), file);
         }

@@ -22,7 +22,9 @@ pub enum PathError {
     #[error("a JSON path can't search at any depth (..): write the whole way, such as $.a.b")]
     Descent,
     /// `.` and what is no name.
-    #[error("behind a . in a JSON path stands a name of letters, digits and _: write others as ['a name']")]
+    #[error(
+        "a . in a JSON path must be followed by a name of letters, digits and _: write others as ['a name']"
+    )]
     Name,
     /// What stands in brackets is not understood.
     #[error("the brackets of a JSON path take an index from 0, a name in quotes, or *")]

@@ -8,7 +8,7 @@ const DEPTH_MAX: u32 = 127;
 
 /// A body that is no JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no JSON at byte {at}")]
+#[error("invalid JSON at byte {at}")]
 pub struct NotJson {
     /// The first byte that is wrong, or the length of a body that ends too early.
     pub at: usize,

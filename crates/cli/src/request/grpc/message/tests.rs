@@ -95,7 +95,7 @@ fn places_are_filled_as_another_implementation_would() {
 fn what_is_wrong_is_said_with_its_path() {
     for (text, part) in [
         ("[]", "t.All: "),
-        ("{\"text\": }", "no JSON"),
+        ("{\"text\": }", "not JSON"),
         (r#"{"txt": "x"}"#, "t.All.txt: t.All has no such field: did you mean text?"),
         (r#"{"inner": {"sizes": [1, true]}}"#, "t.All.inner.sizes[1]: "),
         (r#"{"inners": [{}, {"inner": {"name": 1}}]}"#, "t.All.inners[1].inner.name: "),
