@@ -95,12 +95,12 @@ mod tests {
     fn the_bus_has_what_was_measured() {
         let constants = Constants::default();
         for (rate, bytes) in
-            [(1.0, 4_000.0), (1e3, 4_000.0), (1e4, 8_900.0), (4e4, 14_200.0), (1e12, 67_000.0)]
+            [(1.0, 5_800.0), (1e3, 5_800.0), (1e4, 10_800.0), (4e4, 17_500.0), (1e12, 67_000.0)]
         {
             assert!((PLAIN.bus_bytes(rate, &constants) - bytes).abs() < 1e-6, "{rate}");
         }
         let four = Requests { operations: 4, ..PLAIN };
-        assert!((four.bus_bytes(1e3, &constants) - 7_600.0).abs() < 1e-9);
+        assert!((four.bus_bytes(1e3, &constants) - 9_400.0).abs() < 1e-9);
         let mut last = 0.0;
         for step in 0..80 {
             let bytes = PLAIN.bus_bytes(10f64.powf(f64::from(step) / 10.0), &constants);
