@@ -31,7 +31,7 @@ fn table(name: &str, lines: &[Line]) -> Block {
     let head = [name, "baseline", "candidate", "change", "95\u{a0}% interval"].map(dim).to_vec();
     let right = Align::Right;
     let align = vec![Align::Left, right, right, right, right];
-    Block::Table(Table { head, align, rows: lines.iter().map(row).collect() })
+    Block::Table(Table::of(head, align, lines.iter().map(row).collect()))
 }
 
 fn row(line: &Line) -> Vec<Span> {
