@@ -11,6 +11,7 @@ pub(crate) mod markdown;
 pub(crate) mod replayed;
 pub(crate) mod run;
 pub(crate) mod setup;
+pub(crate) mod times;
 pub(crate) mod values;
 
 use crate::facts;
@@ -96,6 +97,8 @@ pub(crate) struct Section {
 pub(crate) enum Block {
     /// A sentence, or several.
     Line(Paint, String),
+    /// A sentence behind a mark of one character.
+    Marked(Paint, &'static str, String),
     /// Names and their figures, a line of a terminal and a table of a page: `sent 100/s · achieved 99/s`.
     Pairs(Vec<(String, String)>),
     /// The same of counts: `50 opened · 12 peak`.
@@ -116,13 +119,21 @@ pub(crate) struct Table {
     pub(crate) head: Vec<Span>,
     pub(crate) align: Vec<Align>,
     pub(crate) rows: Vec<Vec<Span>>,
+    /// What a page says below each row, and the words for it on the command line. Each cell of such a row has its
+    /// column's name, for where there is no room for a head. May be empty.
+    pub(crate) below: Vec<[String; 2]>,
 }
 
 impl Table {
     /// Columns are named by [`left`] and [`right`].
     pub(crate) fn new<const N: usize>(columns: [(Align, &str); N], rows: Vec<Vec<Span>>) -> Table {
         let head = columns.iter().map(|(_, name)| dim(*name)).collect();
-        Table { head, align: columns.map(|(align, _)| align).into(), rows }
+        Table::of(head, columns.map(|(align, _)| align).into(), rows)
+    }
+
+    /// The same of any number of columns, named in any colour or not at all.
+    pub(crate) fn of(head: Vec<Span>, align: Vec<Align>, rows: Vec<Vec<Span>>) -> Table {
+        Table { head, align, rows, below: Vec::new() }
     }
 
     /// Leaves out the column with this name.
@@ -135,10 +146,18 @@ impl Table {
         self
     }
 
-    /// The head, if there is one, and the rows below it.
+    /// The head, if there is one, in as many lines as its cells have, and the rows below it.
     pub(crate) fn lines(&self) -> Vec<Vec<Span>> {
-        let head = (!self.head.is_empty()).then(|| self.head.clone());
-        head.into_iter().chain(self.rows.iter().cloned()).collect()
+        let parts = |text: &str| text.split('\n').map(String::from).collect::<Vec<_>>();
+        let height = self.head.iter().map(|(_, text)| parts(text).len()).max().unwrap_or(0);
+        let cell = |line: usize, (paint, text): &Span| {
+            // What is short stands at the bottom, next to its figures.
+            let mut parts = parts(text);
+            let at = (line + parts.len()).checked_sub(height);
+            (*paint, at.map(|at| parts.swap_remove(at)).unwrap_or_default())
+        };
+        let head = (0..height).map(|line| self.head.iter().map(|of| cell(line, of)).collect());
+        head.chain(self.rows.iter().cloned()).collect()
     }
 }
 
@@ -164,7 +183,7 @@ impl Room {
 pub(crate) fn time_at(of: &Distribution, q: f64, paint: Paint) -> Span {
     match facts::listed(of, q) {
         None => dim("–"),
-        Some(quantile) if quantile.few_samples && !quantile.censored => dim(facts::marked(quantile, false)),
+        Some(quantile) if facts::is_few(quantile) => dim(facts::marked(quantile, false)),
         Some(quantile) => (paint, facts::marked(quantile, false)),
     }
 }

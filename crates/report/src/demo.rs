@@ -4,8 +4,9 @@ mod page;
 mod story;
 mod text;
 
-use crate::facts;
+use crate::block::{Align, Paint, Room, Span, Table, dim, plain};
 use crate::terminal::Style;
+use crate::{facts, format};
 use unblink_artifact::document::{Distribution, RunDocument};
 
 /// Quantiles of the table; 1 is the maximum.
@@ -71,6 +72,32 @@ pub fn columns(demo: &Demo) -> [DemoColumn; 3] {
             samples: 0,
         },
     ]
+}
+
+/// The columns side by side: on a page with what was measured, in a terminal as narrow as three of them must be.
+fn table(demo: &Demo, room: Room) -> Table {
+    let columns = columns(demo);
+    let beside = || columns.iter().zip([Paint::Service, Paint::Response, Paint::Bold]);
+    let row = |name: Span, cells: Vec<Span>| std::iter::once(name).chain(cells).collect::<Vec<Span>>();
+    let title = |column: &DemoColumn| match room {
+        Room::Page => format!("{}\n{}", column.title, column.subtitle),
+        Room::Narrow | Room::Terminal => text::narrow(&column.title),
+    };
+    let head = beside().map(|(column, paint)| (paint, title(column))).collect();
+    let at = |(i, q): (usize, f64)| {
+        let cell = |(column, paint): (&DemoColumn, Paint)| {
+            (paint, column.values[i].1.map_or("–".into(), format::duration))
+        };
+        let name = if q == 1.0 { "max".into() } else { format::quantile_label(q) };
+        // What the finding speaks of.
+        row((if q == 0.99 { Paint::Bold } else { Paint::Plain }, name), beside().map(cell).collect())
+    };
+    let samples =
+        |of: &DemoColumn| dim(if of.samples == 0 { String::new() } else { format::count(of.samples) });
+    let samples = row(dim("samples"), columns.iter().map(samples).collect());
+    let rows = QUANTILES.into_iter().enumerate().map(at).chain([samples]).collect();
+    let right = Align::Right;
+    Table::of(row(plain(""), head), vec![Align::Left, right, right, right], rows)
 }
 
 fn measured(title: &str, doc: &RunDocument, what: &str, d: &Distribution) -> DemoColumn {

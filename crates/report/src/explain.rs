@@ -2,6 +2,7 @@
 
 mod figures;
 mod page;
+mod table;
 mod text;
 
 pub use figures::{Figures, Ratio, Time};

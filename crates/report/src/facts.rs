@@ -33,13 +33,12 @@ pub(crate) use cross_check::{
     bucket, its_clock, ours as ours_at, source as cross_check_source, watched, watched_unit, watched_value,
 };
 pub(crate) use harm::whose;
-pub(crate) use intervals::{extremes, interval, with_lost, without_interval};
+pub(crate) use intervals::{INVALID, interval, notes};
 pub(crate) use load_titles::{flight, lateness, phases, rates};
 pub use loads::{load_in_words, process_in_words, rates_in_words};
 pub(crate) use moments::{Moment, moments, rates as rate_moments, timeline};
-pub(crate) use outcome::{
-    account_finding, answered_within, generator, never_asked, none_ok, not_sent, nothing, of_answered,
-};
+use outcome::answered_within;
+pub(crate) use outcome::{account_finding, generator, never_asked, none_ok, not_sent, nothing, of_answered};
 pub(crate) use percentiles::{RowPercentile, counted_by, folded, p50_over_time, p99_over_time};
 pub(crate) use retries::retries;
 pub(crate) use shape::{Line, shape, shape_figures, soak_name};
@@ -170,13 +169,18 @@ pub(crate) fn felt_by(doc: &RunDocument) -> &'static str {
     }
 }
 
+/// It rests on few samples. A bound is a bound, however few lie above it.
+pub(crate) fn is_few(quantile: &Quantile) -> bool {
+    quantile.few_samples && !quantile.censored
+}
+
 /// A quantile as it must be printed: `10.1 ms`, `> 5 s`, `~12 ms` where it rests on few samples. Of a part of
 /// a request that took no time to be measured: `–`.
 pub(crate) fn marked(quantile: &Quantile, part: bool) -> String {
     if part && quantile.value <= ONE_READ_NS_MAX && !quantile.censored {
         return "–".into();
     }
-    let mark = if quantile.few_samples && !quantile.censored { "~" } else { "" };
+    let mark = if is_few(quantile) { "~" } else { "" };
     format!("{mark}{}", value(quantile))
 }
 
@@ -213,18 +217,21 @@ pub(crate) fn quantile(d: &Distribution, q: f64) -> Option<&Quantile> {
 /// The parts of a request's time that were measured: (name, what it is, distribution).
 pub(crate) fn parts(doc: &RunDocument) -> Vec<(&'static str, &'static str, &Distribution)> {
     let p = &doc.phases;
-    let in_one_read =
-        [0.5, 0.99].iter().any(|q| quantile(&p.transfer, *q).is_some_and(|q| q.value <= ONE_READ_NS_MAX));
-    let transfer = if in_one_read { "first to last byte; – is in one read" } else { "first to last byte" };
     [
         ("connect", "per connection", &p.connect),
         ("TLS", "per connection", &p.tls),
         ("first byte", "from the send", &p.first_byte),
-        ("transfer", transfer, &p.transfer),
+        ("transfer", "first to last byte", &p.transfer),
     ]
     .into_iter()
     .filter(|(_, _, d)| d.count > 0)
     .collect()
+}
+
+/// Some transfers took no time to be measured.
+pub(crate) fn in_one_read(doc: &RunDocument) -> bool {
+    let at = |q| quantile(&doc.phases.transfer, q);
+    [0.5, 0.99].into_iter().filter_map(at).any(|at| at.value <= ONE_READ_NS_MAX)
 }
 
 /// The length of most rows; the last one may be far shorter.
@@ -237,9 +244,17 @@ pub(crate) fn usual_row_ns(doc: &RunDocument) -> u64 {
 /// How many of a distribution's quantiles are worth a row: up to the first that rests on few samples. Then
 /// the rest that would say the same.
 pub(crate) fn shown(d: &Distribution) -> (usize, usize) {
-    let first_few = d.quantiles.iter().position(|q| q.few_samples && !q.censored);
+    let first_few = d.quantiles.iter().position(is_few);
     let shown = first_few.map_or(d.quantiles.len(), |few| few + 1);
     (shown, d.quantiles.len() - shown)
+}
+
+/// The percentiles that have a row in the table of times, and how many more would say the same.
+pub(crate) fn rows(doc: &RunDocument) -> (&[Quantile], usize) {
+    let all = [&doc.response_time, &doc.service_time, &doc.send_lag];
+    let known = all.into_iter().find(|d| !d.quantiles.is_empty()).unwrap_or(&doc.response_time);
+    let (shown, more) = shown(known);
+    (&known.quantiles[..shown], more)
 }
 
 /// The quantile at `q`, if it is worth a row: where others before it rest on few samples already, it says nothing more.

@@ -29,7 +29,7 @@ pub fn summary(doc: &RunDocument) -> String {
         };
         let head = ["", "objective", "found"].map(plain).to_vec();
         let rows = verdict.slos.iter().map(row).collect();
-        out.push_str(&markdown::table(&Table { head, align: vec![Align::Left; 3], rows }));
+        out.push_str(&markdown::table(&Table::of(head, vec![Align::Left; 3], rows)));
         out.push('\n');
     }
     let (shown, _) = facts::shown(&doc.response_time);
@@ -41,11 +41,8 @@ pub fn summary(doc: &RunDocument) -> String {
     let max = vec![plain("max"), plain(facts::max(&doc.response_time)), plain(facts::max(&doc.service_time))];
     let head = ["", "response time", "service time"].map(plain).to_vec();
     let rows = doc.response_time.quantiles[..shown].iter().map(row).chain([max]).collect();
-    out.push_str(&markdown::table(&Table {
-        head,
-        align: vec![Align::Left, Align::Right, Align::Right],
-        rows,
-    }));
+    let align = vec![Align::Left, Align::Right, Align::Right];
+    out.push_str(&markdown::table(&Table::of(head, align, rows)));
     out.push('\n');
     for section in addresses(doc, Room::Page).into_iter().chain(journeys::all(doc, Room::Page)) {
         let _ = writeln!(out, "**{}**, {}\n", section.name, escape(&section.note));

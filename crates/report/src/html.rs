@@ -167,7 +167,7 @@ mod tests {
         let page = render(&fixture::simulated());
         assert!(page.contains("Half of the pages that need 100 requests take"));
         let page = render(&fixture::failures());
-        assert!(page.contains("Of all arrivals, including failed ones, "));
+        assert!(page.contains("of all arrivals, including failed ones, "));
     }
 
     #[test]

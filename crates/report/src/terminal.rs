@@ -3,11 +3,10 @@
 mod bottom;
 mod fit;
 mod histogram;
-mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, agents, apart, cross_check, events, replayed, run, setup, values};
+use crate::block::{Section, Tone, agents, apart, cross_check, events, replayed, run, setup, times, values};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -53,19 +52,18 @@ fn figures(screen: &mut Screen, doc: &RunDocument) {
     all(screen, run::shape(doc));
     let has_room = !screen.is_narrow();
     screen.section(&run::account(doc, has_room));
-    sections::latency(screen, doc);
-    all(screen, cross_check::section(doc, screen.room()));
+    let room = screen.room();
+    all(screen, times::percentiles(doc, room));
+    all(screen, cross_check::section(doc, room));
     all(screen, run::fanout(doc));
     strip::draw(screen, doc);
     histogram::draw(screen, doc);
-    sections::send_lag(screen, doc);
+    all(screen, times::phases(doc, room));
     all(screen, events::all(doc));
-    sections::phases(screen, doc);
     all(screen, run::retries(doc));
     screen.section(&run::connections(doc));
-    let room = screen.room();
     all(screen, run::statuses(doc, room));
-    sections::failures(screen, doc);
+    all(screen, run::failures(doc, room));
     all(screen, apart::all(doc, room));
     all(screen, replayed::section(doc, room));
     all(screen, values::section(doc));

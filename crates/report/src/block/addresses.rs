@@ -49,7 +49,7 @@ pub(crate) fn addresses(doc: &RunDocument, room: Room) -> Option<Section> {
         std::iter::once(plain(name)).chain(counts).chain(times).chain(max).collect()
     };
     let align = (0..head.len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
-    let table = Block::Table(Table { head, align, rows: rows.iter().map(row).collect() });
+    let table = Block::Table(Table::of(head, align, rows.iter().map(row).collect()));
     Some(Section {
         class: "addresses wide-block",
         name: "Addresses",

@@ -113,7 +113,7 @@ fn planned(doc: &RunDocument) -> Option<Section> {
         class: "loads wide-block",
         name: "Loads",
         note: "open, offered at the same time".into(),
-        blocks: vec![Block::Table(Table { head: Vec::new(), align: vec![Align::Left; 2], rows })],
+        blocks: vec![Block::Table(Table::of(Vec::new(), vec![Align::Left; 2], rows))],
     })
 }
 
@@ -223,7 +223,7 @@ impl Rows<'_> {
 
     fn section(&self, name: &'static str, note: &str, head: Vec<Span>, rows: Vec<Vec<Span>>) -> Section {
         let align = (0..head.len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
-        let table = Block::Table(Table { head, align, rows });
+        let table = Block::Table(Table::of(head, align, rows));
         let blocks = std::iter::once(table).chain(more(self.left_out)).collect();
         Section { class: self.class, name, note: note.into(), blocks }
     }

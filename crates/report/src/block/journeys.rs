@@ -58,7 +58,7 @@ fn counted<T>(row: &T, columns: &[Count<T>]) -> Vec<Span> {
 
 fn table(head: Vec<&str>, rows: Vec<Vec<Span>>) -> Block {
     let align = (0..head.len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
-    Block::Table(Table { head: head.into_iter().map(dim).collect(), align, rows })
+    Block::Table(Table::of(head.into_iter().map(dim).collect(), align, rows))
 }
 
 /// Where the journeys ended, as a sum.

@@ -9,6 +9,7 @@ pub(crate) fn block(out: &mut String, block: &Block) {
     let pair = |(name, figure): &(String, String)| format!("{} {}", escape(name), escape(figure));
     let _ = match block {
         Block::Line(_, text) => writeln!(out, "{}\n", escape(text)),
+        Block::Marked(_, mark, text) => writeln!(out, "{} {}\n", escape(mark), escape(text)),
         Block::Finding(finding, _) => {
             writeln!(out, "- {} {}\n", escape(&finding.message), escape(&finding.remedy))
         }

@@ -35,7 +35,7 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
     };
     let rows: Vec<Vec<Span>> = shown.into_iter().filter_map(row).collect();
     let align = (0..=columns.len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
-    let table = Block::Table(Table { head, align, rows });
+    let table = Block::Table(Table::of(head, align, rows));
     Some(Section {
         class: "replayed wide-block",
         name: "Recorded and replayed",

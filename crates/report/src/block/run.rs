@@ -10,7 +10,7 @@ pub(crate) fn shape(doc: &RunDocument) -> Option<Section> {
     let shape = facts::shape(doc)?;
     let row = |line: facts::Line| vec![plain(line.what), (Paint::Bold, line.figure), dim(line.meant)];
     let rows = shape.lines.into_iter().map(row).collect();
-    let table = Table { head: Vec::new(), align: vec![Align::Left, Align::Right, Align::Left], rows };
+    let table = Table::of(Vec::new(), vec![Align::Left, Align::Right, Align::Left], rows);
     let note = facts::invalid_note(doc).map(|note| Block::Line(Paint::Bad, note.into()));
     let blocks = [Block::Line(Paint::Bold, shape.finding), Block::Table(table)].into_iter().chain(note);
     Some(Section { class: "shape", name: shape.name, note: String::new(), blocks: blocks.collect() })
@@ -40,7 +40,7 @@ pub(crate) fn account(doc: &RunDocument, has_room: bool) -> Section {
         vec![(Paint::Bold, "= scheduled".into()), (Paint::Bold, format::count(scheduled)), plain(all), sum];
     let rows = facts::account(doc).into_iter().enumerate().map(row).chain([total]).collect();
     let align = vec![Align::Left, Align::Right, Align::Right, Align::Left];
-    let table = Table { head: Vec::new(), align, rows };
+    let table = Table::of(Vec::new(), align, rows);
     let note = "each ends in exactly one of these".into();
     Section { class: "outcomes-table", name: "Arrivals", note, blocks: vec![Block::Table(table)] }
 }
@@ -144,7 +144,7 @@ fn counted(name: &'static str, paint: Paint, counts: &BTreeMap<String, u64>, roo
     };
     let rows = sorted.iter().take(room.rows_max()).map(row).collect();
     let align = vec![Align::Left, Align::Right, Align::Right];
-    let mut blocks = vec![Block::Table(Table { head: Vec::new(), align, rows })];
+    let mut blocks = vec![Block::Table(Table::of(Vec::new(), align, rows))];
     blocks.extend(more(sorted.len().saturating_sub(room.rows_max())));
     (total > 0).then(|| Section { class: "counts", name, note: String::new(), blocks })
 }

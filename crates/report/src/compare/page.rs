@@ -6,7 +6,6 @@ use crate::block::{Block, Paint, Section, Table, dim, left, right};
 use crate::format;
 use crate::html::{self, Page};
 use crate::svg::canvas::escape;
-use std::fmt::Write;
 use unblink_artifact::compare::{CompareDocument, ComparedRun, Side};
 use unblink_artifact::harmless;
 
@@ -19,14 +18,9 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     } else {
         ("comparison", "Is the candidate slower than the baseline?")
     };
-    let side = |(name, side)| {
-        let (target, runs) = (html::breakable(&words::target(side)), escape(&words::runs(side)));
-        format!("<b>{name}</b> {target} <span class=\"means\">· {runs}</span>")
-    };
-    let mut asked: Vec<String> =
-        [("Baseline", &doc.baseline), ("Candidate", &doc.candidate)].map(side).into();
-    let alone = doc.rule.request.as_ref().map(|name| format!(" · {name} alone")).unwrap_or_default();
-    asked.push(format!("<span class=\"means\">{}{}</span>", escape(&doc.plan.summary), escape(&alone)));
+    let asked = words::asked(doc);
+    let asked: Vec<String> =
+        asked.iter().map(|(name, what)| format!("<b>{name}</b> {}", html::breakable(what))).collect();
     page.head(&doc.tool, about, title, &asked);
     let out = &mut page.body;
     verdict(out, doc);
@@ -42,17 +36,9 @@ pub(super) fn render(doc: &CompareDocument) -> String {
 
 fn verdict(out: &mut String, doc: &CompareDocument) {
     html::answer(out, words::tone(doc), (words::verdict(doc), words::sentence(doc)), "", 2);
-    for note in words::doubts(doc).into_iter().chain(words::notes(doc)) {
-        let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&format::hold_figures(&note)));
-    }
-    for (side, run, why) in words::left_out(doc) {
-        let _ = write!(
-            out,
-            "<article class=\"finding degrades\"><p class=\"message\">Left out: {side}, {}</p><p>{}</p></article>",
-            html::breakable(&run.folder),
-            escape(&format::hold_figures(why))
-        );
-    }
+    html::blocks(out, &lines::doubts(doc), "", 2);
+    html::blocks(out, &lines::notes(doc), "", 2);
+    html::sections(out, lines::left_out(doc), 3);
     out.push_str("</section>");
 }
 

@@ -263,13 +263,21 @@ pub(super) fn target(side: &Side) -> String {
     facts::first_and_more(&side.targets, side.targets_beyond.as_ref())
 }
 
-/// How many of its runs count.
-pub(super) fn runs(side: &Side) -> String {
-    let (all, counting) = (side.runs.len(), counting(side));
-    match all == counting {
-        true => format::plural(all as u64, "run", "runs"),
-        false => format!("{counting} of {}", format::plural(all as u64, "run", "runs")),
-    }
+/// What was measured, by name: both sides with how many of their runs count, and the load.
+pub(super) fn asked(doc: &CompareDocument) -> Vec<(&'static str, String)> {
+    let side = |side: &Side| {
+        let (all, counting) = (side.runs.len(), counting(side));
+        let runs = format::plural(all as u64, "run", "runs");
+        let of = if all == counting { String::new() } else { format!("{counting} of ") };
+        format!("{}, {of}{runs}", target(side))
+    };
+    let mut asked = vec![
+        ("baseline", side(&doc.baseline)),
+        ("candidate", side(&doc.candidate)),
+        ("load", doc.plan.summary.clone()),
+    ];
+    asked.extend(doc.rule.request.as_ref().map(|name| ("of", format!("{name} alone"))));
+    asked
 }
 
 /// Runs that don't count: (side, run, why).

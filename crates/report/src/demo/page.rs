@@ -1,6 +1,7 @@
 //! The demo as a page: the finding, three columns, the pictures side by side, both full reports.
 
-use super::{Demo, columns, story, text};
+use super::{Demo, story, table};
+use crate::block::{Block, Room};
 use crate::facts::Title;
 use crate::format;
 use crate::html::{self, Page};
@@ -14,7 +15,9 @@ pub(super) fn render(demo: &Demo) -> String {
     page.document("closed", &demo.closed);
     page.head(&demo.open.tool, "demonstration", &finding, &[escape(&demo.scenario)]);
     let out = &mut page.body;
-    table(out, demo);
+    out.push_str("<section class=\"compare\">");
+    html::blocks(out, &[Block::Table(table(demo, Room::Page))], "", 2);
+    out.push_str("</section>");
     out.push_str("<section class=\"words story\">");
     for sentence in story::sentences(demo) {
         let _ = write!(out, "<p>{}</p>", escape(&sentence));
@@ -50,37 +53,6 @@ pub(super) fn comparison(demo: &Demo) -> Picture {
         plotted: "Share of arrivals (the tail stretched) against the time they took.".into(),
     };
     svg::comparison(&demo.closed, &demo.open, &demo.truth, title)
-}
-
-fn table(out: &mut String, demo: &Demo) {
-    let columns = columns(demo);
-    let classes = ["service-text", "response-text", ""];
-    out.push_str("<section class=\"compare scroll\"><table><thead><tr><th></th>");
-    for (column, class) in columns.iter().zip(classes) {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" class=\"{class}\"><b>{}</b><span>{}</span></th>",
-            escape(&column.title),
-            escape(&column.subtitle)
-        );
-    }
-    out.push_str("</tr></thead><tbody>");
-    for i in 0..columns[0].values.len() {
-        let q = columns[0].values[i].0;
-        let key = if q == 0.99 { " class=\"key-row\"" } else { "" };
-        let _ = write!(out, "<tr{key}><th scope=\"row\">{}</th>", text::label(q));
-        for (column, class) in columns.iter().zip(classes) {
-            let value = column.values[i].1.map_or("–".into(), format::duration);
-            let _ = write!(out, "<td class=\"n {class}\">{value}</td>");
-        }
-        out.push_str("</tr>");
-    }
-    out.push_str("<tr class=\"zero\"><th scope=\"row\">samples</th>");
-    for column in &columns {
-        let samples = if column.samples == 0 { String::new() } else { format::count(column.samples) };
-        let _ = write!(out, "<td class=\"n\">{samples}</td>");
-    }
-    out.push_str("</tr></tbody></table></section>");
 }
 
 /// The same stretch of time in both runs on the same axes; the whole runs where no event stands out.

@@ -1,6 +1,6 @@
 //! The intervals of percentiles in words.
 
-use super::shown;
+use super::{answered_within, invalid_note, is_few, quantile, rows, shown, unshown};
 use crate::event;
 use crate::format;
 use unblink_artifact::document::{
@@ -9,6 +9,31 @@ use unblink_artifact::document::{
 
 /// The percentiles that the two extremes are told for: what people quote.
 const EXTREMES_OF: [f64; 3] = [0.5, 0.9, 0.99];
+
+/// The mark of what forbids to quote the figures.
+pub(crate) const INVALID: &str = "✗";
+
+/// What is to be known of the percentiles of a run beside a table of `columns`: a mark and a sentence each.
+pub(crate) fn notes(doc: &RunDocument, columns: &[&Distribution]) -> Vec<(&'static str, String)> {
+    let response = &doc.response_time;
+    let (listed, more) = rows(doc);
+    let shown = || listed.iter().flat_map(|row| columns.iter().filter_map(|d| quantile(d, row.q)));
+    let mut notes: Vec<(&'static str, String)> = Vec::new();
+    notes.extend(invalid_note(doc).map(|note| (INVALID, note.into())));
+    if shown().any(is_few) {
+        notes.push(("~", "fewer than 10 samples lie above it".into()));
+    }
+    let intervals = shown().any(|of| !interval(of).is_empty());
+    let intervals = intervals.then(|| "in parentheses: the 95\u{a0}% interval".to_string());
+    let about = unshown(more).into_iter().chain(intervals).chain(without_interval(doc));
+    let bounds = extremes(response).into_iter().chain(with_lost(doc)).chain(answered_within(doc));
+    notes.extend(about.chain(bounds).map(|sentence| ("·", sentence)));
+    if response.censored > 0 {
+        let open = format::plural(response.censored, "arrival", "arrivals");
+        notes.push((">", format!("longer than that: {open} had not ended by then")));
+    }
+    notes
+}
 
 /// The 95 % interval of a quantile: `(405–415 ms)`; nothing where there is none.
 pub(crate) fn interval(quantile: &Quantile) -> String {
@@ -19,7 +44,7 @@ pub(crate) fn interval(quantile: &Quantile) -> String {
 }
 
 /// Why some of the printed percentiles have no interval, a sentence for each reason.
-pub(crate) fn without_interval(doc: &RunDocument) -> Vec<String> {
+fn without_interval(doc: &RunDocument) -> Vec<String> {
     let d = &doc.response_time;
     let mut told: Vec<(String, Vec<f64>)> = Vec::new();
     for quantile in &d.quantiles[..shown(d).0] {
@@ -78,8 +103,9 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
         }
     })
 }
+
 /// Between which values the percentiles lie, whatever became of the arrivals of machines that were lost.
-pub(crate) fn with_lost(doc: &RunDocument) -> Option<String> {
+fn with_lost(doc: &RunDocument) -> Option<String> {
     let d = &doc.response_time;
     let ranges = d.quantiles[..shown(d).0].iter().filter_map(|quantile| {
         let low = quantile.if_lost_at_once?;
@@ -95,7 +121,7 @@ pub(crate) fn with_lost(doc: &RunDocument) -> Option<String> {
 }
 
 /// Between which values the percentiles lie, whatever became of the censored arrivals.
-pub(crate) fn extremes(d: &Distribution) -> Option<String> {
+fn extremes(d: &Distribution) -> Option<String> {
     let of = |value: &dyn Fn(&Quantile) -> Option<String>| -> Vec<String> {
         let told = d.quantiles[..shown(d).0].iter().filter(|quantile| EXTREMES_OF.contains(&quantile.q));
         told.filter(|quantile| quantile.if_answered_now.is_some())

@@ -72,7 +72,7 @@ fn in_words(kind: &str) -> String {
 
 /// Of all arrivals, including failed ones, how many were answered `ok` within the percentile that people quote: percentiles
 /// speak of those that did not fail.
-pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {
+pub(super) fn answered_within(doc: &RunDocument) -> Option<String> {
     let d = &doc.response_time;
     let shown = &d.quantiles[..super::shown(d).0];
     // The highest known one up to p99.

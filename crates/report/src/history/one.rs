@@ -68,7 +68,7 @@ fn arrivals(run: &IndexedRun) -> Section {
     ends.push(("scheduled", all.scheduled));
     let row = |(name, n)| vec![plain(name), plain(format::count(n)), plain(format::share(n, all.scheduled))];
     let align = vec![Align::Left, Align::Right, Align::Right];
-    let table = Table { head: Vec::new(), align, rows: ends.into_iter().map(row).collect() };
+    let table = Table::of(Vec::new(), align, ends.into_iter().map(row).collect());
     let note = "each ends in exactly one of these".into();
     Section { class: "", name: "Arrivals", note, blocks: vec![Block::Table(table)] }
 }

@@ -47,15 +47,24 @@ pub(crate) fn blocks(out: &mut String, blocks: &[Block], scope: &str, level: u8)
                 write!(out, "<p class=\"foot\">{}</p>", escape(text))
             }
             Block::Line(_, text) => write!(out, "<p>{}</p>", escape(text)),
+            Block::Marked(paint, mark, text) => {
+                let class = match paint {
+                    Paint::Dim => "foot",
+                    Paint::Bad => "must-not",
+                    _ => "extent",
+                };
+                let text = escape(&format::hold_figures(text));
+                write!(out, "<p class=\"{class}\"><b>{mark}</b> {text}</p>")
+            }
             Block::Pairs(pairs) | Block::Counts(pairs) => {
                 let rows = pairs.iter().map(|(name, figure)| vec![plain(name), plain(figure)]).collect();
-                write_table(out, &Table { head: Vec::new(), align: vec![Align::Left, Align::Right], rows });
+                write_table(out, &Table::of(Vec::new(), vec![Align::Left, Align::Right], rows));
                 Ok(())
             }
             Block::Named(named) => {
                 let row = |[name, figure, means]: &[String; 3]| vec![plain(name), plain(figure), dim(means)];
                 let rows = named.iter().map(row).collect();
-                write_table(out, &Table { head: Vec::new(), align: vec![Align::Left; 3], rows });
+                write_table(out, &Table::of(Vec::new(), vec![Align::Left; 3], rows));
                 Ok(())
             }
             Block::Table(table) => {
@@ -136,7 +145,7 @@ pub(super) fn severity_class(severity: Severity) -> &'static str {
 
 /// A table that can be moved sideways.
 pub(crate) fn write_table(out: &mut String, table: &Table) {
-    let named = table.head.iter().map(|(_, name)| name.as_str()).find(|name| !name.is_empty());
+    let named = table.head.iter().filter_map(|(_, name)| name.lines().next()).find(|name| !name.is_empty());
     // Who has no mouse moves it with the keys.
     let _ = write!(
         out,
@@ -146,25 +155,45 @@ pub(crate) fn write_table(out: &mut String, table: &Table) {
     let align = || table.align.iter().map(|align| if *align == Align::Right { " n" } else { "" });
     if !table.head.is_empty() {
         out.push_str("<thead><tr>");
-        for ((_, name), align) in table.head.iter().zip(align()) {
-            let _ = write!(out, "<th scope=\"col\" class=\"{}\">{}</th>", align.trim(), escape(name));
+        for ((paint, name), align) in table.head.iter().zip(align()) {
+            // All names are dim that have no colour.
+            let paint = if *paint == Paint::Dim { "" } else { paint_class(*paint) };
+            let class = format!("{align}{paint}");
+            let _ = write!(out, "<th scope=\"col\" class=\"{}\">{}</th>", class.trim(), cell(name));
         }
         out.push_str("</tr></thead>");
     }
     out.push_str("<tbody>");
-    for row in &table.rows {
+    for (line, row) in table.rows.iter().enumerate() {
         // The row whose name stands out is the one that decides.
         let decides = row.first().is_some_and(|(paint, _)| *paint == Paint::Bold);
-        out.push_str(if decides { "<tr class=\"decides\">" } else { "<tr>" });
+        let below = table.below.get(line);
+        let class = [decides.then_some("decides"), below.map(|_| "figures")];
+        match class.into_iter().flatten().collect::<Vec<_>>().join(" ").as_str() {
+            "" => out.push_str("<tr>"),
+            class => out.push_str(&format!("<tr class=\"{class}\">")),
+        }
         for (i, ((paint, text), align)) in row.iter().zip(align()).enumerate() {
             let tag = if i == 0 { "th scope=\"row\"" } else { "td" };
             let name = if i == 0 && align.is_empty() { "name" } else { "" };
             let class = format!("{name}{align}{}", paint_class(*paint));
             let end = &tag[..2];
             let shown = if i == 0 { path(text) } else { cell(text) };
-            let _ = write!(out, "<{tag} class=\"{}\">{shown}</{end}>", class.trim());
+            let _ = write!(out, "<{tag} class=\"{}\"", class.trim());
+            // On a phone such rows stand without their head.
+            if let Some((_, column)) = table.head.get(i).filter(|_| i > 0 && below.is_some()) {
+                let _ = write!(out, " data-name=\"{}\"", escape(column));
+            }
+            let _ = write!(out, ">{shown}</{end}>");
         }
         out.push_str("</tr>");
+        if let Some([says, words]) = below {
+            let (columns, says, words) = (table.align.len(), escape(says), escape(words));
+            let _ = write!(
+                out,
+                "<tr class=\"does\"><td colspan=\"{columns}\"><div>{says} <code>{words}</code></div></td></tr>"
+            );
+        }
     }
     out.push_str("</tbody></table></div>");
 }

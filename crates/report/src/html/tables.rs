@@ -2,13 +2,13 @@
 
 use super::block::write;
 use crate::block::{
-    Block, Paint, Room, Section, Span, Table, agents, apart, cross_check, events, left, plain, replayed,
-    right, run, setup, values,
+    Block, Paint, Room, Section, Table, agents, apart, cross_check, events, left, plain, replayed, right,
+    run, setup, times, values,
 };
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};
 use std::fmt::Write;
-use unblink_artifact::document::{Distribution, RunDocument, SlowArrival};
+use unblink_artifact::document::{RunDocument, SlowArrival};
 
 const SLOWEST: &str = "The slowest arrivals, at most five of each second";
 const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slowest are kept: others of that \
@@ -17,12 +17,12 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 /// Every table that has something to say.
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
-    write(out, percentiles(doc), level);
+    write(out, times::percentiles(doc, Room::Page), level);
     write(out, cross_check::section(doc, Room::Page), level);
     write(out, [run::account(doc, true)], level);
     write(out, run::fanout(doc), level);
     write(out, events::all(doc), level);
-    write(out, phases(doc), level);
+    write(out, times::phases(doc, Room::Page), level);
     write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);
     write(out, replayed::section(doc, Room::Page), level);
@@ -53,97 +53,6 @@ fn kept_failures(out: &mut String, doc: &RunDocument, level: u8) {
         let _ = write!(out, "<details><summary>{kind} · {name}</summary><pre>{text}</pre></details>");
     }
     out.push_str("</div>");
-}
-
-/// A section of one table and what is to be known of it.
-fn section(class: &'static str, name: &'static str, note: String, table: Table, foot: &str) -> Section {
-    let foot = (!foot.is_empty()).then(|| Block::Line(Paint::Dim, foot.into()));
-    Section { class, name, note, blocks: std::iter::once(Block::Table(table)).chain(foot).collect() }
-}
-
-fn value(d: &Distribution, q: f64, is_part: bool) -> String {
-    facts::quantile(d, q).map_or("–".into(), |quantile| facts::marked(quantile, is_part))
-}
-
-/// The 95 % interval; may be empty.
-fn interval(d: &Distribution, q: f64) -> String {
-    facts::quantile(d, q).map(facts::interval).unwrap_or_default()
-}
-
-fn percentiles(doc: &RunDocument) -> Option<Section> {
-    let columns = [
-        (Paint::Response, &doc.response_time),
-        (Paint::Service, &doc.service_time),
-        (Paint::Plain, &doc.send_lag),
-    ];
-    let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());
-    let (shown, more) = known.map_or((0, 0), |d| facts::shown(d));
-    let quantiles = || known.into_iter().flat_map(|d| &d.quantiles[..shown]).map(|quantile| quantile.q);
-    let row = |name: String, of: &dyn Fn(&Distribution) -> String| -> Vec<Span> {
-        std::iter::once(plain(name)).chain(columns.iter().map(|(paint, d)| (*paint, of(d)))).collect()
-    };
-    let at = |q| {
-        row(format::quantile_label(q), &|d| match interval(d, q).as_str() {
-            "" => value(d, q, false),
-            interval => format!("{}\n{interval}", value(d, q, false)),
-        })
-    };
-    let samples = columns.iter().map(|(_, d)| plain(format::count(d.count)));
-    let last = [
-        row("max".into(), &|d| facts::max(d)),
-        row("mean".into(), &|d| facts::mean(d)),
-        std::iter::once(plain("samples")).chain(samples).collect(),
-    ];
-    let head = [left(""), right("response time"), right("service time"), right("send lag")];
-    let table = Table::new(head, quantiles().map(at).chain(last).collect());
-    let is_few = |d: &Distribution, q| facts::quantile(d, q).is_some_and(|q| q.few_samples && !q.censored);
-    let mut notes: Vec<String> = Vec::new();
-    if quantiles().any(|q| columns.iter().any(|(_, d)| is_few(d, q))) {
-        notes.push("~ fewer than 10 samples lie above it.".into());
-    }
-    notes.extend(facts::unshown(more).map(|more| format!("{more}.")));
-    if quantiles().any(|q| columns.iter().any(|(_, d)| !interval(d, q).is_empty())) {
-        notes.push("In parentheses: 95 % intervals.".into());
-    }
-    notes.extend(facts::without_interval(doc).into_iter().map(|sentence| format!("{sentence}.")));
-    let bounds = facts::extremes(&doc.response_time).into_iter().chain(facts::with_lost(doc));
-    // Each stands behind a full stop here.
-    notes.extend(bounds.map(|words| format!("{}{}.", words[..1].to_uppercase(), &words[1..])));
-    notes.extend(facts::answered_within(doc).map(|within| format!("Of{}.", within.trim_start_matches("of"))));
-    if doc.response_time.censored > 0 {
-        let open = format::plural(doc.response_time.censored, "arrival", "arrivals");
-        notes.push(format!("> longer than that: {open} had not ended by then."));
-    }
-    notes.extend(facts::invalid_note(doc).map(String::from));
-    let is_empty = columns.iter().all(|(_, d)| d.count == 0);
-    (!is_empty).then(|| section("percentiles", "Percentiles", String::new(), table, &notes.join(" ")))
-}
-
-fn phases(doc: &RunDocument) -> Option<Section> {
-    let parts = facts::parts(doc);
-    if parts.is_empty() {
-        return None;
-    }
-    let row = |name: &str, what: &str, d: &Distribution, is_part: bool| {
-        vec![
-            plain(format!("{name}\n{what}")),
-            plain(value(d, 0.5, is_part)),
-            plain(value(d, 0.99, is_part)),
-            plain(if is_part { facts::part_max(d) } else { facts::max(d) }),
-            plain(format::count(d.count)),
-        ]
-    };
-    let mut rows = vec![
-        row("send lag", "intended time to send", &doc.send_lag, false),
-        row("generator late", "part of it that the generator caused", &doc.generator_late, false),
-    ];
-    rows.extend(parts.into_iter().map(|(name, what, d)| row(name, what, d, true)));
-    if doc.failed_response_time.count > 0 {
-        rows.push(row("until failure", "intended time to failure", &doc.failed_response_time, false));
-    }
-    let table = Table::new([left(""), right("p50"), right("p99"), right("max"), right("count")], rows);
-    let note = facts::of_answered(doc).unwrap_or_default();
-    Some(section("phases", "Parts of a request", note, table, &facts::waits(doc).join(" ")))
 }
 
 fn slowest(doc: &RunDocument) -> Option<Section> {
@@ -186,8 +95,13 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
     let table = if has_origins { table } else { table.without("origin") };
     let has_traces = doc.slowest.iter().any(|slow| slow.trace_id.is_some());
     let table = if has_traces { table } else { table.without("trace") };
-    (!doc.slowest.is_empty())
-        .then(|| section("slowest wide-block", SLOWEST, String::new(), table, SLOWEST_NOTE))
+    let blocks = vec![Block::Table(table), Block::Line(Paint::Dim, SLOWEST_NOTE.into())];
+    (!doc.slowest.is_empty()).then(|| Section {
+        class: "slowest wide-block",
+        name: SLOWEST,
+        note: String::new(),
+        blocks,
+    })
 }
 
 fn generator(doc: &RunDocument) -> Section {

@@ -25,7 +25,7 @@ pub(super) fn table(cells: &[LabCell], rows: &[&LabRow]) -> Option<Table> {
     let head = ["server", "tool", "version"].into_iter().map(str::to_owned).chain(figures);
     let head: Vec<Span> = head.chain(last.map(str::to_owned)).map(plain).collect();
     let align = (0..head.len()).map(|i| if i < OF_WORDS { Align::Left } else { Align::Right }).collect();
-    Some(Table { head, align, rows })
+    Some(Table::of(head, align, rows))
 }
 
 fn line(row: &LabRow, cell: &LabCell, observed: &LabObserved) -> Vec<Span> {

@@ -27,7 +27,7 @@ pub(super) fn table(cells: &[LabCell], rows: &[&LabRow]) -> Option<Table> {
     let head: Vec<Span> = head.map(plain).collect();
     let align = (0..head.len()).map(|i| if i < OF_WORDS { Align::Left } else { Align::Right }).collect();
     let rows = with_cells.iter().map(|(row, cell)| line(row, cell)).collect();
-    Some(Table { head, align, rows })
+    Some(Table::of(head, align, rows))
 }
 
 fn line(row: &LabRow, cell: &LabCell) -> Vec<Span> {

@@ -75,7 +75,7 @@ pub(super) fn table(doc: &LabDocument, rows: &[&LabRow], room: Room) -> Table {
         })
     };
     let align = (0..head.len()).map(|i| if i < 2 { Align::Left } else { Align::Right }).collect();
-    Table { head, align, rows: truth.into_iter().chain(rows.iter().map(of_tool)).collect() }
+    Table::of(head, align, truth.into_iter().chain(rows.iter().map(of_tool)).collect())
 }
 
 /// A row of the table; what only a page has room for stands apart.

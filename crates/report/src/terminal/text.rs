@@ -80,6 +80,7 @@ impl Screen {
     pub(crate) fn block(&mut self, block: &Block) {
         match block {
             Block::Line(paint, text) => self.paragraph(2, *paint, text),
+            Block::Marked(paint, mark, text) => self.marked(2, *paint, mark, text),
             Block::Pairs(pairs) => {
                 let pairs: Vec<String> =
                     pairs.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
