@@ -298,7 +298,7 @@ fn a_changed_output_is_no_figure() {
         (
             "unblink-open",
             "unblink-0.1.0.json",
-            ("response_time", "latency"),
+            ("\"quantiles\"", "\"percentiles\""),
             "nothing at /response_time/quantiles",
         ),
         ("jmeter-threads", "jmeter-5.6.3.csv", (",elapsed,", ",took,"), "it has no column \"elapsed\""),

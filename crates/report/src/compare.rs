@@ -4,6 +4,7 @@ mod bands;
 mod knees;
 mod lines;
 mod page;
+mod remarks;
 mod runs;
 mod text;
 mod words;

@@ -80,11 +80,8 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         }],
         targets_beyond: None,
         targets: ["GET /", "GET /two"]
-            .map(|name| Requested {
-                name: name.into(),
-                method: "GET".into(),
-                url: "http://example.net/".into(),
-            })
+            .map(|name| (name.into(), "GET".into(), "http://example.net/".into()))
+            .map(|(name, method, url)| Requested { name, method, url })
             .to_vec(),
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         codes: None,

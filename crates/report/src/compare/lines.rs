@@ -1,9 +1,8 @@
 //! The lines of a comparison: a figure of both sides, and its change.
 
-use super::words;
 use crate::block::{Align, Block, Paint, Section, Span, Table, dim};
 use crate::format::{self, Bound};
-use unblink_artifact::compare::{CompareDocument, ComparedRun, Line, Quantity};
+use unblink_artifact::compare::{CompareDocument, Line, Quantity};
 
 /// Every line of both sides, the one that decides standing out; `about` says what the last columns hold.
 pub(super) fn side_by_side(doc: &CompareDocument, about: String) -> Option<Section> {
@@ -26,25 +25,6 @@ pub(super) fn journeys(doc: &CompareDocument) -> Option<Section> {
             .into(),
         blocks: tables.collect(),
     })
-}
-
-/// What takes from the answer.
-pub(super) fn doubts(doc: &CompareDocument) -> Vec<Block> {
-    words::doubts(doc).into_iter().map(|doubt| Block::Marked(Paint::Finding, "!", doubt)).collect()
-}
-
-/// What must be known beside it.
-pub(super) fn notes(doc: &CompareDocument) -> Vec<Block> {
-    words::notes(doc).into_iter().map(|note| Block::Marked(Paint::Dim, "·", note)).collect()
-}
-
-/// Runs that don't count, and why.
-pub(super) fn left_out(doc: &CompareDocument) -> Option<Section> {
-    let line = |(side, run, why): (&str, &ComparedRun, &str)| {
-        Block::Marked(Paint::Finding, "!", format!("{side}, {}: {why}", run.folder))
-    };
-    let blocks: Vec<Block> = words::left_out(doc).into_iter().map(line).collect();
-    (!blocks.is_empty()).then(|| Section { class: "", name: "Runs left out", note: String::new(), blocks })
 }
 
 fn table(name: &str, lines: &[Line]) -> Block {

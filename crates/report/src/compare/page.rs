@@ -1,7 +1,6 @@
 //! A comparison as a page: the answer, both spectra, the table, every run.
 
-use super::lines;
-use super::words;
+use super::{lines, remarks, words};
 use crate::block::{Block, Paint, Section, Table, dim, left, right};
 use crate::format;
 use crate::html::{self, Page};
@@ -36,9 +35,9 @@ pub(super) fn render(doc: &CompareDocument) -> String {
 
 fn verdict(out: &mut String, doc: &CompareDocument) {
     html::answer(out, words::tone(doc), (words::verdict(doc), words::sentence(doc)), "", 2);
-    html::blocks(out, &lines::doubts(doc), "", 2);
-    html::blocks(out, &lines::notes(doc), "", 2);
-    html::sections(out, lines::left_out(doc), 3);
+    html::blocks(out, &remarks::doubts(doc), "", 2);
+    html::blocks(out, &remarks::notes(doc), "", 2);
+    html::sections(out, remarks::left_out(doc), 3);
     out.push_str("</section>");
 }
 

@@ -1,7 +1,6 @@
 //! A comparison in a terminal.
 
-use super::lines;
-use super::words;
+use super::{lines, remarks, words};
 use crate::terminal::Style;
 use crate::terminal::text::{Paint, Screen};
 use unblink_artifact::compare::CompareDocument;
@@ -14,7 +13,7 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     }
     screen.line(&[(words::tone(doc).paint(), words::verdict(doc).into())]);
     screen.paragraph(0, Paint::Plain, &words::sentence(doc));
-    lines::doubts(doc).iter().for_each(|doubt| screen.block(doubt));
+    remarks::doubts(doc).iter().for_each(|doubt| screen.block(doubt));
     screen.blank();
     for (name, what) in words::asked(doc) {
         screen.labelled(Paint::Bold, &format!("{name:<9}"), &what);
@@ -24,11 +23,11 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
         section.blocks.iter().for_each(|block| screen.block(block));
     }
     lines::journeys(doc).iter().for_each(|section| screen.section(section));
-    let notes = lines::notes(doc);
+    let notes = remarks::notes(doc);
     if !notes.is_empty() {
         screen.blank();
     }
     notes.iter().for_each(|note| screen.block(note));
-    lines::left_out(doc).iter().for_each(|section| screen.section(section));
+    remarks::left_out(doc).iter().for_each(|section| screen.section(section));
     screen.finish()
 }
