@@ -57,13 +57,11 @@ impl World {
         }
     }
 
-    /// No load without a coordinator that was heard less than a lease ago. A process that stood still sends what fell due
-    /// before it looks at its lease again.
+    /// No load without a coordinator that was heard less than a lease ago, however long the process stood still meanwhile.
     fn check_lease(&self, number: usize, node: &Node) {
         let Some(last) = node.offered.last() else { return };
-        let woken = node.life.stands_still.map_or(0, |(_, to)| to + 2 * TICK);
         let drift = 2 * MS;
-        let until = (node.known_until + LEASE + 2 * TICK + drift).max(woken);
+        let until = node.known_until + LEASE + 2 * TICK + drift;
         assert!(
             *last <= until,
             "seed {}: agent {number} offers load at {last}, known until {until}",

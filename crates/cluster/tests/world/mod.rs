@@ -70,6 +70,10 @@ struct Node {
     told: Time,
     reading: Reading,
     stop_at: Option<Time>,
+    /// By its own clock: nothing is sent from then on.
+    lease_until: Option<Time>,
+    /// When it looked last at what had fallen due.
+    looked_at: Time,
     /// The instant of the stop that the user asked for, by the coordinator's clock.
     stopped_at: Option<i128>,
     shares: u64,
@@ -183,6 +187,8 @@ impl World {
                 told: 0,
                 reading: Reading::default(),
                 stop_at: None,
+                lease_until: None,
+                looked_at: 0,
                 stopped_at: None,
                 shares,
                 offered: Vec::new(),
@@ -387,6 +393,13 @@ impl World {
         let node = &mut self.nodes[number];
         if let Some(start_at) = node.start_at.filter(|_| !node.ended) {
             let end = start_at + self.length;
+            match node.lease_until {
+                // Nothing is sent that fell due since it looked last.
+                Some(until) if own >= until => {
+                    node.stop_at = Some(node.stop_at.unwrap_or(until).min(node.looked_at));
+                }
+                _ => node.looked_at = own,
+            }
             let until = node.stop_at.unwrap_or(end).min(end).min(own);
             // All that is due: what fell due while it stood still is sent late.
             let due = |at: Time| at.saturating_sub(start_at) * RATE / SECOND * node.shares;
@@ -437,6 +450,7 @@ impl World {
                     let at = at.max(own);
                     node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
                 }
+                agent::Action::LeaseUntil(until) => self.nodes[number].lease_until = Some(until),
                 agent::Action::Note(_) | agent::Action::Compared { .. } => {}
                 agent::Action::Leave(_) => self.nodes[number].has_left = true,
             }
