@@ -394,9 +394,13 @@ impl World {
         if let Some(start_at) = node.start_at.filter(|_| !node.ended) {
             let end = start_at + self.length;
             match node.lease_until {
-                // Nothing is sent that fell due since it looked last.
                 Some(until) if own >= until => {
-                    node.stop_at = Some(node.stop_at.unwrap_or(until).min(node.looked_at));
+                    // While it runs, workers look far more often than this. After it has stood still, nothing is sent that fell
+                    // due since then.
+                    let at = if own > node.looked_at + 2 * TICK { node.looked_at } else { until };
+                    if at < end {
+                        node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
+                    }
                 }
                 _ => node.looked_at = own,
             }
