@@ -91,7 +91,7 @@ fn who_sends_is_told_of_the_lease() {
     let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order });
     agent.state = State::Armed(Reading::default());
     agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
-    assert_eq!(leases(&out), [], "there is no load");
+    assert!(leases(&out).is_empty(), "there is no load");
     let go = Order::Go { start_at: NOW + 3 * SECOND };
     agent.handle(NOW + SECOND, reply(agent.number, go), &mut out);
     let first = agent.lease_until;
