@@ -13,6 +13,7 @@ mod support;
 
 mod acknowledged;
 mod agents;
+mod agents_faults;
 mod agents_interrupted;
 mod agents_resumed;
 mod agents_together;
