@@ -6,6 +6,21 @@ use unblink_cluster::agent::LEASE;
 use unblink_cluster::coordinator::Outcome;
 
 impl World {
+    /// What agents and coordinator have said to each other.
+    pub(crate) fn words(&self) -> u64 {
+        self.sent
+    }
+
+    /// Another coordinator has taken up the run of one that died.
+    pub(crate) fn was_resumed(&self) -> bool {
+        self.was_resumed
+    }
+
+    /// How long it took, and how many agents there are.
+    pub(crate) fn size(&self) -> (u64, usize) {
+        (self.now / SECOND, self.nodes.len())
+    }
+
     /// Holds what the coordinator says against what happened.
     pub(crate) fn check(&self) -> Fate {
         let seed = self.seed;

@@ -124,21 +124,6 @@ impl World {
         World::of(seed, Some(agents))
     }
 
-    /// What agents and coordinator have said to each other.
-    pub(crate) fn words(&self) -> u64 {
-        self.sent
-    }
-
-    /// Another coordinator has taken up the run of one that died.
-    pub(crate) fn was_resumed(&self) -> bool {
-        self.was_resumed
-    }
-
-    /// How long it took, and how many agents there are.
-    pub(crate) fn size(&self) -> (u64, usize) {
-        (self.now / SECOND, self.nodes.len())
-    }
-
     fn of(seed: u64, crowd: Option<u64>) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u64| random.next_u64() % n.max(1);
@@ -393,17 +378,7 @@ impl World {
         let node = &mut self.nodes[number];
         if let Some(start_at) = node.start_at.filter(|_| !node.ended) {
             let end = start_at + self.length;
-            match node.lease_until {
-                Some(until) if own >= until => {
-                    // While it runs, workers look far more often than this. After it has stood still, nothing is sent that fell
-                    // due since then.
-                    let at = if own > node.looked_at + 2 * TICK { node.looked_at } else { until };
-                    if at < end {
-                        node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
-                    }
-                }
-                _ => node.looked_at = own,
-            }
+            node.look(own, end);
             let until = node.stop_at.unwrap_or(end).min(end).min(own);
             // All that is due: what fell due while it stood still is sent late.
             let due = |at: Time| at.saturating_sub(start_at) * RATE / SECOND * node.shares;
