@@ -15,6 +15,7 @@ mod watched;
 
 mod acknowledged;
 mod agents;
+mod agents_faults;
 mod agents_interrupted;
 mod agents_resumed;
 mod agents_together;

@@ -13,6 +13,8 @@ const SECOND: Time = 1_000 * MS;
 
 /// Load goes on for so long after the agent's last word that was answered, and no longer.
 pub const LEASE: Time = 5 * SECOND;
+/// Why load ends with its lease.
+pub const SILENT: &str = "the coordinator has gone silent for 5 s";
 /// Who hears of the start later than this before it does not begin.
 pub const HEARD_BEFORE: Time = 200 * MS;
 /// From one word to the next while nothing changes.
@@ -82,6 +84,9 @@ pub enum Action {
         /// How the two clocks compare.
         reading: Reading,
     },
+    /// Send nothing from then on, by the agent's own clock, unless a later time is said first. Whoever sends looks at this by
+    /// itself: a process that was stopped may send before it says anything else.
+    LeaseUntil(Time),
     /// Let nothing fall due from then on, by the agent's own clock.
     StopLoad {
         /// When; it may have passed.
@@ -125,6 +130,8 @@ pub struct Agent {
     said: VecDeque<(u64, Time)>,
     heard_at: Time,
     lease_until: Time,
+    /// What was said of it, while there is load.
+    lease_told: Option<Time>,
     speak_at: Time,
     compare: Compare,
     /// The earliest end of the load that it was told or found.
@@ -165,6 +172,7 @@ impl Agent {
             said: VecDeque::new(),
             heard_at: now,
             lease_until: now,
+            lease_told: None,
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
@@ -199,6 +207,7 @@ impl Agent {
             }
             Event::Tick => {}
         }
+        self.tell_lease(out);
         self.go_on(now, out);
     }
 
@@ -248,6 +257,14 @@ impl Agent {
             (Order::Leave { why }, _) => self.leave(Left::Because(why), out),
             (Order::Done { next }, State::Ended(_)) => self.leave(Left::Done(next), out),
             _ => {}
+        }
+    }
+
+    fn tell_lease(&mut self, out: &mut Vec<Action>) {
+        let is_loading = matches!(self.state, State::Going { .. } | State::Running(_));
+        if is_loading && self.lease_told != Some(self.lease_until) {
+            self.lease_told = Some(self.lease_until);
+            out.push(Action::LeaseUntil(self.lease_until));
         }
     }
 
@@ -331,7 +348,7 @@ impl Agent {
             out.push(Action::Say(FromAgent::TimeAsk { run, asked_at: now }));
         }
         if matches!(self.state, State::Going { .. } | State::Running(_)) && now >= self.lease_until {
-            self.stop(self.lease_until, Cause::Lease, "the coordinator has gone silent for 5 s".into(), out);
+            self.stop(self.lease_until, Cause::Lease, SILENT.into(), out);
         }
         let patience = match self.state {
             State::Fetching { .. }

@@ -32,6 +32,8 @@ const SPARE_BANKS: usize = 2;
 pub struct Summary {
     /// Set when the user ended the run: nothing fell due from this time on, counted from the schedule's zero.
     pub stopped_at: Option<Nanos>,
+    /// Whether that was the end of the lease.
+    pub lease_ended: bool,
     /// Whether the run ended without waiting for what was under way.
     pub aborted: bool,
     /// When the last `ok` arrival ended, counted from the schedule's zero.
@@ -251,6 +253,8 @@ impl Running {
     /// Waits for the workers and says how the run ended.
     pub fn finish(self) -> Result<Summary, EngineError> {
         let stopped_at = self.controls.stop_at().map(|at| at.since(self.start));
+        let ended = self.controls.lease_ended();
+        let lease_ended = ended.is_some() && ended == self.controls.stop_at();
         let aborted = self.controls.is_aborted();
         let kept_awake = self.awake.as_ref().map(Option::is_some);
         let origins = self.directories.iter().map(|directory| OriginSummary {
@@ -258,7 +262,7 @@ impl Running {
             ..OriginSummary::default()
         });
         let origins = origins.collect();
-        let mut summary = Summary { stopped_at, aborted, kept_awake, origins, ..Summary::default() };
+        let mut summary = Summary { stopped_at, lease_ended, aborted, kept_awake, origins, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);

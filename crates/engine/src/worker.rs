@@ -122,6 +122,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     double: bool,
     /// Nothing falls due from then on.
     stop: Instant,
+    /// The lease has ended: nothing is sent any more.
+    has_ceased: bool,
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
@@ -204,6 +206,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             handed_at: Instant(0),
             double: false,
             stop: Instant(u64::MAX),
+            has_ceased: false,
             job,
         })
     }
@@ -237,7 +240,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             // Not before the moment of the stop: what falls due until then is scheduled, by every worker.
             let abort_at = self.controls.stop_at().filter(|_| self.controls.is_aborted());
             if abort_at.is_some_and(|at| now >= at) {
-                self.heed_stop();
+                self.heed_stop(now);
                 self.with_recorder(|dispatch, actions, recorder| dispatch.finish(now, actions, recorder));
                 self.act();
             }
@@ -327,14 +330,20 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// Lets nothing fall due any more once the user has stopped the run. Asked between reading `now` and
     /// looking at the schedule: a stop always lies ahead of the moment in which it is wished for, so that
-    /// nothing falls due at it or later, however late this worker hears of it.
+    /// nothing falls due at it or later, however late this worker hears of it. The end of a lease may lie behind: whoever finds
+    /// it takes note of nothing more.
     #[inline]
-    fn heed_stop(&mut self) {
+    fn heed_stop(&mut self, now: Instant) {
         if !self.has_started() {
             return;
         }
+        if !self.has_ceased && !self.controls.may_look(self.number, now) {
+            self.has_ceased = true;
+            self.dispatch.cease();
+        }
         // One that was known beforehand may be followed by one that comes sooner.
-        if let Some(stop) = self.controls.stop_at().filter(|stop| *stop < self.stop) {
+        let stop = self.controls.stop_at().map(|stop| stop.max(self.start));
+        if let Some(stop) = stop.filter(|stop| *stop < self.stop) {
             self.stop = stop;
             self.dispatch.stop(stop);
             if let Some(recorder) = &mut self.recorder {
@@ -344,7 +353,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn tick(&mut self, now: Instant) {
-        self.heed_stop();
+        self.heed_stop(now);
         self.with_recorder(|dispatch, actions, recorder| {
             dispatch.handle(now, Event::Tick, actions, recorder);
         });
@@ -395,7 +404,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// Carries out what an event leads to, except that requests which share their connection are yet to be written.
     #[inline(always)] // into the loop over what a read has brought
     fn take_note(&mut self, now: Instant, event: Event) {
-        self.heed_stop();
+        self.heed_stop(now);
         self.note_absence();
         if let Some(recorder) = &mut self.recorder {
             self.dispatch.handle(now, event, &mut self.actions, recorder);

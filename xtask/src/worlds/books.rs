@@ -182,6 +182,7 @@ impl<'a> Books<'a> {
             | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
+            | Event::Unsent(_)
             | Event::Retired(_) => {
                 return Err(format!("a turn was spent on {event:?}"));
             }

@@ -72,6 +72,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let act = move |action: Action| match action {
             // At once, whatever the run is doing.
             Action::StopLoad { at, cause, why } => stopped.stop_by(at, cause, why),
+            Action::LeaseUntil(until) => stopped.lease_until(until),
             Action::Compared { at, reading } => stopped.compared(at, reading),
             Action::Note(note) => output::note(format_args!("warning: {note}")),
             other => drop(actions.send(other)),

@@ -104,6 +104,8 @@ pub(super) struct Stopping {
 struct Stop {
     start_at: Option<Time>,
     running: Option<(Stopper, Instant)>,
+    /// As it was told last.
+    lease_until: Option<Time>,
     /// What came before the load could be stopped.
     told: Option<(Time, Why, String)>,
     /// How its clock compared with the coordinator's when that was looked at last.
@@ -128,6 +130,13 @@ impl Stopping {
         stop.clock = Some(ClockReading { at_ns, offset_ns, error_ns });
     }
 
+    /// So long the load may go on, as far as is known.
+    pub(super) fn lease_until(&self, until: Time) {
+        let mut stop = self.lock();
+        stop.lease_until = Some(until);
+        self.apply_lease(&stop);
+    }
+
     /// The coordinator says so, or nobody does.
     pub(super) fn stop_by(&self, at: Time, cause: Cause, why: String) {
         self.stop(at, why_of(cause), why);
@@ -140,6 +149,7 @@ impl Stopping {
     fn attach(&self, stopper: Stopper, start: Instant) {
         let mut stop = self.lock();
         stop.running = Some((stopper, start));
+        self.apply_lease(&stop);
         if let Some((at, why, rule)) = stop.told.take() {
             self.apply(&stop, at, why, rule);
         }
@@ -153,14 +163,28 @@ impl Stopping {
         }
     }
 
+    fn apply_lease(&self, stop: &Stop) {
+        let Some(until) = stop.lease_until.and_then(|until| stop.instant(until)) else { return };
+        if let Some((stopper, _)) = &stop.running {
+            stopper.lease_until(until);
+        }
+    }
+
     fn apply(&self, stop: &Stop, at: Time, why: Why, rule: String) {
-        let (Some((stopper, start)), Some(start_at)) = (&stop.running, stop.start_at) else { return };
-        let instant = match at.checked_sub(start_at) {
-            Some(after) => *start + Nanos(after),
-            None => *start,
-        };
+        let (Some((stopper, _)), Some(instant)) = (&stop.running, stop.instant(at)) else { return };
+        if why == Why::Guard(GuardKind::Lease) {
+            return stopper.end_lease();
+        }
         let wait = Duration::from_nanos(at.saturating_sub(self.time.now()));
         stopper.stop_from(instant, wait, why, rule);
+    }
+}
+
+impl Stop {
+    /// When that is by the run's clock; its start, if it is before that.
+    fn instant(&self, at: Time) -> Option<Instant> {
+        let ((_, start), start_at) = (self.running.as_ref()?, self.start_at?);
+        Some(*start + Nanos(at.saturating_sub(start_at)))
     }
 }
 

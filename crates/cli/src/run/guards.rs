@@ -142,7 +142,25 @@ impl Stopper {
         if self.controls.stop_from(at) {
             let _ = self.fired.set((why, rule));
         }
-        if self.has_followers && matches!(why, Why::Guard(_)) {
+        if matches!(why, Why::Guard(_)) {
+            self.give_up_after(wait);
+        }
+    }
+
+    /// Lets nothing be sent from `at` on, unless a later time is told before then.
+    pub(crate) fn lease_until(&self, at: Instant) {
+        self.controls.lease_until(at);
+    }
+
+    /// Lets nothing be sent any more.
+    pub(crate) fn end_lease(&self) {
+        self.controls.end_lease();
+        self.give_up_after(Duration::ZERO);
+    }
+
+    /// What requests follow answers with is waited for only a moment after that.
+    fn give_up_after(&self, wait: Duration) {
+        if self.has_followers {
             let controls = self.controls.clone();
             let life = move || {
                 std::thread::sleep(wait + GRACE);

@@ -40,7 +40,7 @@ use crate::environment::StealMeter;
 use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
-use crate::observe::{End, Observed, Observer};
+use crate::observe::{End, Observed, Observer, Why};
 use crate::unshown::Shown;
 use crate::values_sent::SoFar;
 use crate::{clock, exit, output, precision, script, signals};
@@ -52,9 +52,10 @@ pub(crate) use requests::requests;
 pub(crate) use share::{Lacking, check as check_shared, check_shared_values, lacking};
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
+use unblink_artifact::document::{FailedAttempts, GuardKind, RunDocument, RunStatus, Spread, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
+use unblink_cluster::agent::SILENT;
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
@@ -290,7 +291,11 @@ pub(crate) fn execute_watched(
             "the script has ended the load (thread:stop), and a search needs all of it: take that out of the script"
         );
     }
-    let ended = match (watching.fired(summary.stopped_at), summary.stopped_at) {
+    let fired = match summary.lease_ended {
+        true => Some((Why::Guard(GuardKind::Lease), SILENT.to_string())),
+        false => watching.fired(summary.stopped_at),
+    };
+    let ended = match (fired, summary.stopped_at) {
         (Some((why, rule)), Some(at)) => Some(why.end(rule, at)),
         _ => ended,
     };

@@ -1,6 +1,7 @@
 //! A real nats-server on loopback, and the keys of who is on it.
 
 use super::{Place, Started};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,7 @@ use unblink_cluster::signed::KeyPair;
 /// A server that ends with this.
 pub(crate) struct Bus {
     child: Child,
+    dir: PathBuf,
     pub(crate) url: String,
     pub(crate) operator: KeyPair,
 }
@@ -33,23 +35,39 @@ impl Bus {
     pub(crate) fn start_at(place: &Place, port: &str, operator: KeyPair) -> Bus {
         let dir = place.path().join("bus");
         std::fs::create_dir_all(&dir).expect("a folder");
+        let (child, url) = Bus::spawn(&dir, port);
+        Bus { child, dir, url, operator }
+    }
+
+    fn spawn(dir: &Path, port: &str) -> (Child, String) {
         let mut command = Command::new(server());
         command.args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"]).arg(dir.join("kept"));
-        command.arg("--ports_file_dir").arg(&dir);
+        command.arg("--ports_file_dir").arg(dir);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let ports = dir.join(format!("nats-server_{}.ports", child.id()));
-        let mut bus = Bus { child, url: String::new(), operator };
         for _ in 0..400 {
             if let Ok(text) = std::fs::read_to_string(&ports)
                 && let Ok(said) = serde_json::from_str::<Value>(&text)
                 && let Some(url) = said["nats"][0].as_str()
             {
-                bus.url = url.to_string();
-                return bus;
+                return (child, url.to_string());
             }
             std::thread::sleep(Duration::from_millis(25));
         }
         panic!("the bus does not start");
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Killed, and gone for so long; then it is at the same port again, with what it had kept on its disk.
+    pub(crate) fn gone_for(&mut self, time: Duration) {
+        let port = self.url.rsplit(':').next().expect("a port").to_string();
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("a child");
+        std::thread::sleep(time);
+        self.child = Bus::spawn(&self.dir, &port).0;
     }
 
     /// An agent that does what this operator says, with its record in `folder`.

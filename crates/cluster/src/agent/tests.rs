@@ -79,6 +79,29 @@ fn only_what_answers_a_word_lengthens_the_lease() {
     assert_eq!(agent.lease_until, NOW + LEASE);
 }
 
+/// Who sends knows when the lease ends before it does, since the process may be stopped until then.
+#[test]
+fn who_sends_is_told_of_the_lease() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, offer("me", NOW, "1"), &mut out);
+    let leases = |out: &[Action]| -> Vec<Time> {
+        let of = |action: &Action| if let Action::LeaseUntil(until) = action { Some(*until) } else { None };
+        out.iter().filter_map(of).collect()
+    };
+    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order });
+    agent.state = State::Armed(Reading::default());
+    agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
+    assert!(leases(&out).is_empty(), "there is no load");
+    let go = Order::Go { start_at: NOW + 3 * SECOND };
+    agent.handle(NOW + SECOND, reply(agent.number, go), &mut out);
+    let first = agent.lease_until;
+    assert_eq!(leases(&out), [first], "with the start");
+    agent.handle(NOW + 2 * SECOND, Event::Tick, &mut out);
+    assert_eq!(leases(&out), [first], "nobody has said anything");
+    agent.handle(NOW + 3 * SECOND, reply(agent.number, Order::GoOn), &mut out);
+    assert_eq!(leases(&out), [first, NOW + 2 * SECOND + LEASE]);
+}
+
 /// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
 #[test]
 fn a_minute_later_clocks_are_compared_again() {

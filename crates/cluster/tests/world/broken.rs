@@ -10,6 +10,8 @@ use unblink_cluster::message::{Cause, Reading, Time};
 pub(crate) enum Rule {
     /// Load ends with the lease.
     Lease,
+    /// Also where the process stood still: who sends looks at the lease first.
+    LeaseFirst,
     /// It begins when that was told.
     Start,
     /// What a clock may be off by is stated.
@@ -21,7 +23,8 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 5] = [Rule::Lease, Rule::Start, Rule::Error, Rule::Stop, Rule::Lost];
+    pub(crate) const ALL: [Rule; 6] =
+        [Rule::Lease, Rule::LeaseFirst, Rule::Start, Rule::Error, Rule::Stop, Rule::Lost];
 }
 
 impl World {
@@ -34,6 +37,7 @@ impl World {
     pub(super) fn misread(&self, own: Time, action: Action) -> Option<Action> {
         Some(match (action, self.broken) {
             (Action::StopLoad { cause: Cause::Lease, .. }, Some(Rule::Lease)) => return None,
+            (Action::LeaseUntil(_), Some(Rule::Lease | Rule::LeaseFirst)) => return None,
             (Action::StopLoad { cause, why, .. }, Some(Rule::Stop)) if cause != Cause::Lease => {
                 // When it is heard, which is another moment for each.
                 Action::StopLoad { at: own + SECOND, cause, why }

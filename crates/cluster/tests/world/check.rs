@@ -6,6 +6,21 @@ use unblink_cluster::agent::LEASE;
 use unblink_cluster::coordinator::FleetOutcome;
 
 impl World {
+    /// What agents and coordinator have said to each other.
+    pub(crate) fn words(&self) -> u64 {
+        self.sent
+    }
+
+    /// Another coordinator has taken up the run of one that died.
+    pub(crate) fn was_resumed(&self) -> bool {
+        self.was_resumed
+    }
+
+    /// How long it took, and how many agents there are.
+    pub(crate) fn size(&self) -> (u64, usize) {
+        (self.now / SECOND, self.nodes.len())
+    }
+
     /// Holds what the coordinator says against what happened.
     pub(crate) fn check(&self) -> Fate {
         let seed = self.seed;
@@ -57,13 +72,11 @@ impl World {
         }
     }
 
-    /// No load without a coordinator that was heard less than a lease ago. A process that stood still sends what fell due
-    /// before it looks at its lease again.
+    /// No load without a coordinator that was heard less than a lease ago, however long the process stood still meanwhile.
     fn check_lease(&self, number: usize, node: &Node) {
         let Some(last) = node.offered.last() else { return };
-        let woken = node.life.stands_still.map_or(0, |(_, to)| to + 2 * TICK);
         let drift = 2 * MS;
-        let until = (node.known_until + LEASE + 2 * TICK + drift).max(woken);
+        let until = node.known_until + LEASE + 2 * TICK + drift;
         assert!(
             *last <= until,
             "seed {}: agent {number} offers load at {last}, known until {until}",

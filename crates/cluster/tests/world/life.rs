@@ -1,6 +1,6 @@
 //! Clocks, and when processes live.
 
-use super::EPOCH;
+use super::{EPOCH, Node, TICK};
 use unblink_cluster::message::Time;
 
 /// A clock that is off, and drifts.
@@ -37,5 +37,20 @@ impl Life {
 
     pub(super) fn runs(self, now: u64) -> bool {
         !self.is_dead(now) && self.stands_still.is_none_or(|(from, to)| now < from || now >= to)
+    }
+}
+
+impl Node {
+    /// What its workers make of the lease at `own` by their clock, before they look at what has fallen due of a load up to `end`.
+    pub(super) fn look(&mut self, own: Time, end: Time) {
+        let Some(until) = self.lease_until.filter(|until| own >= *until) else {
+            self.looked_at = own;
+            return;
+        };
+        // While it runs, workers look far more often than this. After it has stood still, nothing is sent that fell due since then.
+        let at = if own > self.looked_at + 2 * TICK { self.looked_at } else { until };
+        if at < end {
+            self.stop_at = Some(self.stop_at.unwrap_or(at).min(at));
+        }
     }
 }

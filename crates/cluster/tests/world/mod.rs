@@ -70,6 +70,10 @@ struct Node {
     told: Time,
     reading: Reading,
     stop_at: Option<Time>,
+    /// By its own clock: nothing is sent from then on.
+    lease_until: Option<Time>,
+    /// When it looked last at what had fallen due.
+    looked_at: Time,
     /// The instant of the stop that the user asked for, by the coordinator's clock.
     stopped_at: Option<i128>,
     shares: u64,
@@ -120,21 +124,6 @@ impl World {
         World::of(seed, Some(agents))
     }
 
-    /// What agents and coordinator have said to each other.
-    pub(crate) fn words(&self) -> u64 {
-        self.sent
-    }
-
-    /// Another coordinator has taken up the run of one that died.
-    pub(crate) fn was_resumed(&self) -> bool {
-        self.was_resumed
-    }
-
-    /// How long it took, and how many agents there are.
-    pub(crate) fn size(&self) -> (u64, usize) {
-        (self.now / SECOND, self.nodes.len())
-    }
-
     fn of(seed: u64, crowd: Option<u64>) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u64| random.next_u64() % n.max(1);
@@ -183,6 +172,8 @@ impl World {
                 told: 0,
                 reading: Reading::default(),
                 stop_at: None,
+                lease_until: None,
+                looked_at: 0,
                 stopped_at: None,
                 shares,
                 offered: Vec::new(),
@@ -387,6 +378,7 @@ impl World {
         let node = &mut self.nodes[number];
         if let Some(start_at) = node.start_at.filter(|_| !node.ended) {
             let end = start_at + self.length;
+            node.look(own, end);
             let until = node.stop_at.unwrap_or(end).min(end).min(own);
             // All that is due: what fell due while it stood still is sent late.
             let due = |at: Time| at.saturating_sub(start_at) * RATE / SECOND * node.shares;
@@ -437,6 +429,7 @@ impl World {
                     let at = at.max(own);
                     node.stop_at = Some(node.stop_at.unwrap_or(at).min(at));
                 }
+                agent::Action::LeaseUntil(until) => self.nodes[number].lease_until = Some(until),
                 agent::Action::Note(_) | agent::Action::Compared { .. } => {}
                 agent::Action::Leave(_) => self.nodes[number].has_left = true,
             }

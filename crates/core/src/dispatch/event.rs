@@ -48,6 +48,8 @@ pub enum Event {
     /// A flight has ended without a whole answer, and its connection goes on. This is also reported for a flight that
     /// was given up.
     Lost(FlightId, Loss),
+    /// A flight has not been sent, and won't be: nothing may be sent any more.
+    Unsent(FlightId),
     /// A flight that was given up can't be cancelled: its place is taken until its answer has come.
     Kept(FlightId),
     /// From now on, or once it is open, the connection takes this many requests at once, but no more than

@@ -380,7 +380,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Takes a flight off its connection. Returns `None` if it was given up before.
-    fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
+    pub(super) fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
         let Bound { is_abandoned, flight, .. } = self.flights[slot];
         self.free(slot, now);
         (!is_abandoned).then_some(flight)

@@ -16,6 +16,7 @@
 
 mod again;
 mod arena;
+mod ceasing;
 mod connections;
 mod event;
 mod expiry;
@@ -97,6 +98,8 @@ pub struct Dispatch<L> {
     /// Connections may be those of journeys: closed or given back when they end, and looked after until then.
     binds: bool,
     exhausted_at: Option<Instant>,
+    /// Nothing is sent any more.
+    has_ceased: bool,
     more_to_do: bool,
     finished: bool,
 }
@@ -121,6 +124,7 @@ impl<L: Load> Dispatch<L> {
             sends: 0,
             binds: policy.own.is_some() || policy.held.is_some() || policy.origins.has_sockets(),
             exhausted_at: None,
+            has_ceased: false,
             more_to_do: false,
             finished: false,
             policy,
@@ -235,6 +239,7 @@ impl<L: Load> Dispatch<L> {
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
             Event::Sent(_) | Event::Heard(..) | Event::Answered(..) => {}
             Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
+            Event::Unsent(id) => self.unsent(*id, now, out, rec),
             Event::Kept(id) => self.kept(*id, now, out, rec),
             Event::Room(id, places) => self.room(*id, *places, now, out, rec),
             Event::Retired(id) => self.retired(*id, now, out, rec),
@@ -259,19 +264,7 @@ impl<L: Load> Dispatch<L> {
             load.stop(Instant(0));
             load.finish(now, rec);
         }
-        for origin in 0..self.lanes.len() {
-            while let Some(flight) = self.take_socket(origin).or_else(|| self.take_waiting(origin)) {
-                let flight = self.with_cause(&flight, now);
-                self.end_unanswered(&flight, 0, None, now, rec);
-            }
-            while let Some(flight) = self.take_any_own(origin).or_else(|| self.take_held(origin)) {
-                let flight = self.with_cause(&flight, now);
-                self.end_unanswered(&flight, 0, None, now, rec);
-            }
-        }
-        while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
-            self.end_unanswered(&flight, 0, None, now, rec);
-        }
+        self.end_waiting(now, rec);
         while self.has_left() {
             self.close_left(now, out, rec);
         }
@@ -317,7 +310,12 @@ impl<L: Load> Dispatch<L> {
         }
         let mut origin = self.first_to_send;
         self.sends = 0;
-        for _ in 0..self.lanes.len() {
+        let mut lanes_left = self.lanes.len();
+        if self.has_ceased {
+            self.end_waiting(now, rec);
+            lanes_left = 0;
+        }
+        for _ in 0..lanes_left {
             let before = self.sends;
             if self.binds && !self.pump_bound(origin, now, out, rec) || !self.pump_lane(origin, now, out, rec)
             {

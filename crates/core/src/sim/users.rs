@@ -366,6 +366,7 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             | Event::Kept(_)
             | Event::Room(..)
             | Event::Retired(..)
+            | Event::Unsent(_)
             | Event::Broken(..) => {}
         }
         self.load.advance(now, |_| {});

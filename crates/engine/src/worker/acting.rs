@@ -24,6 +24,8 @@ pub(super) enum Deferred {
     WithoutRow(FlightId),
     /// The script has no request for its arrival.
     Unscripted(FlightId),
+    /// The lease has ended before it was sent.
+    Unsent(FlightId),
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
@@ -148,6 +150,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         // The moment just before the first byte is written.
         let sent = self.pacer.watch().now();
+        // The process may have been stopped in the middle of a turn.
+        if !self.controls.may_send(sent) {
+            return self.deferred.push_back(Deferred::Unsent(flight));
+        }
         conn.submit(&self.job, &mut self.common, flight, operation, filler);
         let written = conn.write_out(&self.job);
         // Noted only now: nothing comes between that moment and the write that need not.
@@ -250,6 +256,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 Some(Deferred::Unscripted(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::SCRIPT_FAILED, unprocessed: false })
                 }
+                Some(Deferred::Unsent(flight)) => Event::Unsent(flight),
                 Some(Deferred::Cancelled(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: false })
                 }

@@ -18,7 +18,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let began = self.pacer.watch().clock().now();
         let passed = now.since(self.handed_until).0 / INTERVAL.0;
         let until = self.handed_until + Nanos(passed * INTERVAL.0);
-        self.heed_stop();
+        self.heed_stop(now);
         self.with_recorder(|dispatch, _, recorder| dispatch.count_due_before(until, now, recorder));
         let full = self.prepare(now, until, empty, false);
         if let Some(composer) = &self.composer {

@@ -127,7 +127,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// The same as [`Worker::take_note`] of an answer, which is not copied.
     #[inline(always)]
     fn take_answer(&mut self, place: usize, now: Instant) {
-        self.heed_stop();
+        self.heed_stop(now);
         self.note_absence();
         let Worker { dispatch, actions, recorder: Some(recorder), common, .. } = &mut *self else { return };
         let News::Answered(flight, answer) = &common.hearing.news[place] else { return };

@@ -257,6 +257,7 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             | Event::Kept(_)
             | Event::Room(..)
             | Event::Retired(..)
+            | Event::Unsent(_)
             | Event::Broken(..) => {}
         }
         while let Some(start) = self.source.start(now) {

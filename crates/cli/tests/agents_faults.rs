@@ -1,0 +1,164 @@
+//! Processes that stand still or die while agents offer load: the bus, the coordinator, an agent. Whatever it is, no load goes on
+//! without somebody who leads it, and each arrival stands in the account.
+
+use crate::support::bus::Bus;
+use crate::support::hostile::{Hostile, healthy};
+use crate::support::{Place, Run, Said, Started};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Nothing is noticed.
+const BRIEFLY: Duration = Duration::from_secs(3);
+/// The same of a bus that must start again and be found by all, which takes its time on a busy machine.
+const GONE: Duration = Duration::from_millis(1_500);
+/// Longer than a lease, which is 5 s.
+const TOO_LONG: Duration = Duration::from_secs(7);
+/// How long the load is to last.
+const SECONDS: u64 = 7;
+/// Of both agents together.
+const PER_S: u64 = 200;
+const ALL: u64 = PER_S * SECONDS;
+
+/// Two agents under load.
+struct Fleet {
+    place: Place,
+    target: Hostile,
+    bus: Bus,
+    agents: [Started; 2],
+    run: Started,
+}
+
+impl Fleet {
+    /// The load has gone on for a second or two.
+    fn under_way() -> Fleet {
+        let (target, place) = (healthy(), Place::new());
+        let bus = Bus::start(&place);
+        let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
+        let (rate, length) = (PER_S.to_string(), format!("{SECONDS}s"));
+        let run = bus.run(&place, "2", &[&target.url(), "-R", &rate, "-d", &length, "--no-preflight"]);
+        target.wait_for(PER_S as usize * 3 / 2);
+        Fleet { place, target, bus, agents, run }
+    }
+
+    /// What came of it for the coordinator, once all have ended.
+    fn ended(self) -> (Place, Hostile, Said, [Said; 2]) {
+        let Fleet { place, target, bus, agents, run } = self;
+        let said = run.wait();
+        let agents = agents.map(Started::wait);
+        drop(bus);
+        (place, target, said, agents)
+    }
+}
+
+/// The folder of all is what the agents' own come to.
+#[track_caller]
+fn assert_merged(place: &Place) {
+    place.call(&["merge", "one", "two", "-o", "again", "--json"]).run();
+    for file in ["run.json", "intervals.jsonl", "intervals.hlog"] {
+        assert!(place.text(&format!("out/{file}")) == place.text(&format!("again/{file}")), "{file}");
+    }
+}
+
+/// As if nothing had been.
+#[track_caller]
+fn assert_nothing_happened(fleet: Fleet) {
+    let (place, target, said, agents) = fleet.ended();
+    let (code, whole) = (said.code(), said.run());
+    assert_eq!(whole.arrivals("scheduled"), ALL);
+    whole.assert_all("ok");
+    // On a busy machine an agent may wait for a processor for so long that nothing it has measured counts.
+    let is_starved = whole.has_finding("generator_late") || whole.has_finding("generator_paused");
+    assert!(code == Some(0) || code == Some(3) && is_starved, "{code:?} {}", whole.document["validity"]);
+    assert_eq!(target.seen().len() as u64, ALL);
+    for agent in agents {
+        assert_eq!(agent.code(), Some(0), "{agent:?}");
+    }
+    assert_merged(&place);
+}
+
+fn own(place: &Place, folder: &str) -> Value {
+    let text = place.text(&format!("{folder}/run.json"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{folder}: {error}"))
+}
+
+/// Load of these ended by itself, and what was sent until then is what the target saw. What was due later is withheld.
+#[track_caller]
+fn assert_ended_by_lease(place: &Place, target: &Hostile, said: Said, folders: &[&str]) -> Run {
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let whole = said.run();
+    assert_eq!(whole.arrivals("scheduled"), ALL);
+    whole.assert_accounts();
+    for folder in folders {
+        let own = own(place, folder);
+        assert_eq!(own["aborted"]["guard"], "lease", "{own}");
+        assert!(own["arrivals"]["withheld"].as_u64().is_some_and(|n| n > 0), "{}", own["arrivals"]);
+    }
+    let sent: u64 = ["ok", "timed_out", "unfinished"].iter().map(|outcome| whole.arrivals(outcome)).sum();
+    assert_eq!(target.seen().len() as u64, sent, "{}", whole.document["arrivals"]);
+    assert_merged(place);
+    whole
+}
+
+#[test]
+fn a_bus_that_stands_still_for_a_moment_changes_nothing() {
+    let fleet = Fleet::under_way();
+    fleet.bus.signal(Signal::STOP);
+    std::thread::sleep(BRIEFLY);
+    fleet.bus.signal(Signal::CONT);
+    assert_nothing_happened(fleet);
+}
+
+#[test]
+fn a_bus_that_dies_and_is_started_again_changes_nothing() {
+    let mut fleet = Fleet::under_way();
+    fleet.bus.gone_for(GONE);
+    assert_nothing_happened(fleet);
+}
+
+#[test]
+fn a_bus_that_stands_still_for_longer_than_a_lease_ends_the_load() {
+    let fleet = Fleet::under_way();
+    fleet.bus.signal(Signal::STOP);
+    std::thread::sleep(TOO_LONG);
+    let seen = fleet.target.seen().len();
+    fleet.bus.signal(Signal::CONT);
+    let (place, target, said, _) = fleet.ended();
+    assert_ended_by_lease(&place, &target, said, &["one", "two"]);
+    assert_eq!(target.seen().len(), seen, "nothing was sent any more");
+}
+
+#[test]
+fn a_coordinator_that_stands_still_for_longer_than_a_lease_finds_the_load_ended() {
+    let fleet = Fleet::under_way();
+    fleet.run.signal(Signal::STOP);
+    std::thread::sleep(TOO_LONG);
+    let seen = fleet.target.seen().len();
+    fleet.run.signal(Signal::CONT);
+    let (place, target, said, _) = fleet.ended();
+    assert_ended_by_lease(&place, &target, said, &["one", "two"]);
+    assert_eq!(target.seen().len(), seen, "nothing was sent any more");
+}
+
+/// What fell due while it stood still is not sent when it goes on: its lease ended meanwhile.
+#[test]
+fn an_agent_that_stood_still_for_longer_than_its_lease_sends_nothing() {
+    let fleet = Fleet::under_way();
+    fleet.agents[0].signal(Signal::STOP);
+    // By then the other one has sent all of its own.
+    std::thread::sleep(TOO_LONG);
+    let seen = fleet.target.seen().len();
+    fleet.agents[0].signal(Signal::CONT);
+    let (place, target, said, [stopped, other]) = fleet.ended();
+    let whole = assert_ended_by_lease(&place, &target, said, &["one"]);
+    // A request may have been on its way into the socket.
+    assert!(target.seen().len() <= seen + 1, "{} were sent, {seen} before", target.seen().len());
+    // What fell due while it stood still is withheld like what fell due later.
+    let (stopped_at_s, withheld) = (
+        own(&place, "one")["aborted"]["at_ns"].as_u64().expect("a time") as f64 / 1e9,
+        own(&place, "one")["arrivals"]["withheld"].as_u64().expect("a count"),
+    );
+    assert!(stopped_at_s < SECONDS as f64 - 3.0 && withheld > PER_S, "{stopped_at_s} {withheld}");
+    assert_eq!(whole.at("/validity/status"), "invalid");
+    assert_eq!((stopped.code(), other.code()), (Some(3), Some(0)), "{stopped:?} {other:?}");
+}
