@@ -262,7 +262,8 @@ impl Running {
             ..OriginSummary::default()
         });
         let origins = origins.collect();
-        let mut summary = Summary { stopped_at, lease_ended, aborted, kept_awake, origins, ..Summary::default() };
+        let mut summary =
+            Summary { stopped_at, lease_ended, aborted, kept_awake, origins, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);
