@@ -81,7 +81,7 @@ fn curve(doc: &KneeDocument) -> Option<Section> {
     let found = words::findings(doc).into_iter();
     let named: Vec<_> = found.map(|(name, figure, means)| [name.to_string(), figure, means]).collect();
     (!named.is_empty()).then(|| Section {
-        class: "wide-block",
+        class: "named wide-block",
         name: "The curve",
         note: String::new(),
         blocks: vec![Block::Named(named)],
