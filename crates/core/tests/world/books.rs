@@ -113,7 +113,7 @@ impl Books {
                     conn.is_retired |= !answer.reusable;
                 }
             }
-            Event::Lost(id, _) => drop(self.free(id)),
+            Event::Lost(id, _) | Event::Unsent(id) => drop(self.free(id)),
             Event::Closed(id, _) => self.end(id),
             Event::Room(id, places) => {
                 let places = places.min(self.room.places);
