@@ -43,18 +43,19 @@ impl Bus {
         let mut command = Command::new(server());
         command.args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"]).arg(dir.join("kept"));
         command.arg("--ports_file_dir").arg(dir);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let ports = dir.join(format!("nats-server_{}.ports", child.id()));
-        for _ in 0..400 {
-            if let Ok(text) = std::fs::read_to_string(&ports)
-                && let Ok(said) = serde_json::from_str::<Value>(&text)
-                && let Some(url) = said["nats"][0].as_str()
-            {
-                return (child, url.to_string());
-            }
+        let url = (0..400).find_map(|_| {
             std::thread::sleep(Duration::from_millis(25));
-        }
-        panic!("the bus does not start");
+            let said: Value = serde_json::from_str(&std::fs::read_to_string(&ports).ok()?).ok()?;
+            said["nats"][0].as_str().map(ToString::to_string)
+        });
+        let Some(url) = url else {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the bus does not start");
+        };
+        (child, url)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -34,7 +34,7 @@ pub(crate) fn percentiles(doc: &RunDocument, room: Room) -> Option<Section> {
     }
     let note = format!("response time: {}; service time: from send to answer", facts::felt_by(doc));
     let note = if is_measured { note } else { String::new() };
-    (!blocks.is_empty()).then(|| Section { class: "percentiles", name: "Latency", note, blocks })
+    (!blocks.is_empty()).then_some(Section { class: "percentiles", name: "Latency", note, blocks })
 }
 
 fn table(doc: &RunDocument, columns: &[Column<'_>], room: Room) -> Table {
