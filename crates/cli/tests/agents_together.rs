@@ -188,8 +188,12 @@ fn a_local_agent_that_dies_is_lost() {
     }
     let agents =
         std::process::Command::new("pgrep").args(["-f", "out.local/agent-1 ?"]).output().expect("pgrep");
-    let first = String::from_utf8(agents.stdout).expect("numbers");
-    let first = first.lines().next().and_then(|pid| pid.parse().ok()).expect("an agent");
+    // Other tests have agents, too.
+    let is_ours = |pid: &&str| {
+        std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(place.path()))
+    };
+    let all = String::from_utf8(agents.stdout).expect("numbers");
+    let first = all.lines().find(is_ours).and_then(|pid| pid.parse().ok()).expect("an agent");
     let first = rustix::process::Pid::from_raw(first).expect("a process");
     rustix::process::kill_process(first, rustix::process::Signal::KILL).expect("it is ours");
     let run = run.wait().run();

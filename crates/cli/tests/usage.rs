@@ -109,9 +109,9 @@ fn lengths() {
     with(&["-d", "-5s"]).refused(&["\"-5s\" is not a time"]);
     with(&["-d", "nan"]).refused(&["\"nan\" is not a time"]);
     with(&["-d", "5 apples"]).refused(&["is not a time"]);
-    with(&["-d", "169h"]).refused(&["169 h is too long", "at one rate lasts 7 d"]);
-    run(&[URL, "-R", "1..2", "-d", "25h"]).refused(&["25 h is too long", "a ramp lasts 24 h"]);
-    run(&[URL, "--closed", "1", "-d", "8d"]).refused(&["8 d is too long", "a closed load lasts 7 d"]);
+    with(&["-d", "169h"]).refused(&["169 h is too long", "at one rate lasts at most 7 d"]);
+    run(&[URL, "-R", "1..2", "-d", "25h"]).refused(&["25 h is too long", "a ramp lasts at most 24 h"]);
+    run(&[URL, "--closed", "1", "-d", "8d"]).refused(&["8 d is too long", "a closed load lasts at most 7 d"]);
     with(&["--warmup", "25h"]).refused(&["24 h"]);
     with(&["-n", "0"]).refused(&["0 would do nothing"]);
     with(&["-n", "-1"]).refused(&["\"-1\" is not a whole number"]);
