@@ -182,7 +182,7 @@ pub(crate) fn write_table(out: &mut String, table: &Table) {
             let _ = write!(out, "<{tag} class=\"{}\"", class.trim());
             // On a phone such rows stand without their head.
             if let Some((_, column)) = table.head.get(i).filter(|_| i > 0 && below.is_some()) {
-                let _ = write!(out, " data-name=\"{}\"", escape(column));
+                let _ = write!(out, " data-name=\"{}\"", escape(column.lines().next().unwrap_or_default()));
             }
             let _ = write!(out, ">{shown}</{end}>");
         }
@@ -226,6 +226,29 @@ fn paint_class(paint: Paint) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_columns_have_small_parts_and_rows_a_sentence_below() {
+        let head = vec![plain(""), (Paint::Response, "users\nopen".into()), dim("ratio")];
+        let row = vec![(Paint::Bold, "pool".into()), plain("1 ms\n(1–2 ms)"), plain("2×")];
+        let mut table = Table::of(head, vec![Align::Left, Align::Right, Align::Right], vec![row]);
+        table.below = vec![["keeps <the> schedule".into(), "connections=50".into()]];
+        let mut out = String::new();
+        write_table(&mut out, &table);
+        for part in [
+            "tabindex=\"0\" role=\"region\" aria-label=\"Table: users\"",
+            "<th scope=\"col\" class=\"n response-text\">users<small>open</small></th><th scope=\"col\" class=\"n\">",
+            "<tr class=\"decides figures\"><th scope=\"row\" class=\"name\">pool</th>",
+            "data-name=\"ratio\">2×</td></tr>",
+            "<td colspan=\"3\"><div>keeps &lt;the&gt; schedule <code>connections=50</code></div></td>",
+        ] {
+            assert!(out.contains(part), "{part}: {out}");
+        }
+        table.below.clear();
+        out.clear();
+        write_table(&mut out, &table);
+        assert!(out.contains("<tr class=\"decides\">") && !out.contains("data-name"), "{out}");
+    }
 
     #[test]
     fn a_path_breaks_behind_its_slashes() {
