@@ -395,6 +395,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         cross_check: None,
         agents: Vec::new(),
         clock_last: None,
+        bus_behind_ns: None,
         aborted: None,
         withheld: 0,
     }
