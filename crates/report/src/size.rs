@@ -56,12 +56,16 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
     {
         let most = format::plural(bound.agents_max.unwrap_or_default(), "such agent", "such agents");
         let what = format!("are more than {} allows, which is {most}.", name(bound.limit));
-        return (Tone::Bad, "NOT ENOUGH", format!("{agents} {what}"));
+        return not_enough(doc, format!("{agents} {what}"));
     }
     let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} bind first.");
+    not_enough(doc, format!("{agents} {what}"))
+}
+
+fn not_enough(doc: &SizeDocument, why: String) -> (Tone, &'static str, String) {
     match doc.load.agents_asked {
-        Some(_) => (Tone::Bad, "NOT ENOUGH", format!("{agents} {what}")),
-        None => (Tone::Bad, "NOT POSSIBLE", format!("No fleet of such agents is enough. {agents} {what}")),
+        Some(_) => (Tone::Bad, "NOT ENOUGH", why),
+        None => (Tone::Bad, "NOT POSSIBLE", format!("No fleet of such agents is enough. {why}")),
     }
 }
 
@@ -345,7 +349,7 @@ mod tests {
         doc.fleet.bounds.insert(0, merge(600, 11.7e6));
         assert!(flat(&shown(&doc)).contains(told));
         doc.fleet.bounds[0] = merge(127, 2.4e6);
-        doc.fleet.is_enough = false;
+        (doc.fleet.is_enough, doc.load.agents_asked) = (false, Some(512));
         let text = flat(&shown(&doc));
         assert!(text.starts_with("NOT ENOUGH 512 agents with 1 worker each"), "{text}");
         assert!(text.contains("are more than merging allows, which is 127 such agents."), "{text}");

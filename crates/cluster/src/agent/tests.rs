@@ -1,6 +1,7 @@
 //! What an agent takes, and what it takes for an answer.
 
 use super::*;
+use crate::message::ToldTime;
 
 const NOW: Time = 1_000_000 * SECOND;
 
