@@ -15,12 +15,12 @@ pub(super) struct Compare {
     pub(super) readings: Readings,
     pub(super) asked_at: Option<Time>,
     pub(super) due_at: Time,
-    unvouched: Option<Unvouched>,
+    pub(super) unvouched: Option<Unvouched>,
 }
 
 /// What was found and may rest on somebody else's word.
 #[derive(Clone, Copy, Debug)]
-struct Unvouched {
+pub(super) struct Unvouched {
     at: Time,
     reading: Reading,
     told: ToldTime,

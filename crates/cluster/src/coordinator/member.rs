@@ -32,7 +32,7 @@ pub(super) struct Member {
     pub(super) was_lost: bool,
     pub(super) has_sent_all: bool,
     /// What it was told of the time.
-    told: VecDeque<ToldTime>,
+    pub(super) told: VecDeque<ToldTime>,
 }
 
 impl Member {
