@@ -4,7 +4,7 @@ use super::record::{KEPT_WITHIN, LOOK_EVERY, NAMES};
 use super::{MS, SECOND, TICK, World};
 use rand_xoshiro::rand_core::Rng;
 use std::path::PathBuf;
-use unblink_cluster::message::{FromAgent, Reply, Stage, Time};
+use unblink_cluster::message::{FromAgent, Reply, Stage, Time, ToldTime};
 use unblink_cluster::record::{Inbox, Place};
 use unblink_cluster::{agent, coordinator};
 
@@ -123,7 +123,10 @@ impl World {
             }
             FromAgent::TimeAsk { asked_at, .. } => {
                 let at = self.clock.at(self.now);
+                let told = ToldTime { asked_at, at };
+                self.coordinate(coordinator::Event::TimeTold(format!("a{node}"), told));
                 self.send(node, || Word::Time { to: node, asked_at, at });
+                self.lie(node, asked_at, at);
             }
             FromAgent::Fetch { .. } => {}
         }

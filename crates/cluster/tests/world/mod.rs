@@ -98,6 +98,8 @@ pub(crate) struct World {
     loss: f64,
     doubled: f64,
     delay: u64,
+    /// Somebody else on the bus tells agents the time, and is there first.
+    liar: bool,
     bus_gone: Option<(u64, u64)>,
     coordinator: Coordinator,
     task: Task,

@@ -98,6 +98,7 @@ impl World {
             },
             doubled: if is_hostile { 0.1 } else { 0.0 },
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
+            liar: false,
             bus_gone,
             coordinator: Coordinator::new(task.clone(), clock.at(0)),
             task,
