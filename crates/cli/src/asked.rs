@@ -59,6 +59,10 @@ pub(crate) fn of_target(
         "connections": connections,
         "requests": requests.iter().map(of_request).collect::<Vec<_>>(),
     });
+    // The laws of a workload stand in none of its requests.
+    if requests.iter().any(|request| request.parts.series.is_some()) {
+        asked["values"] = json!(prepared.header.plan.values);
+    }
     if let Some(script) = script_bytes {
         asked["script"] = json!(length(script.len() as usize));
     }

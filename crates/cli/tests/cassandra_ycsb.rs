@@ -169,6 +169,33 @@ fn property_files_are_read_and_output_is_written_as_by_ycsb() {
     }
 }
 
+/// One rate, once more, and for twice as long; and one keyspace beside another.
+#[test]
+fn a_workload_is_searched_and_compared() {
+    let (Some(one), Some(other)) =
+        (Store::filled("unblink_left", "60"), Store::filled("unblink_right", "60"))
+    else {
+        return;
+    };
+    let (place, left, right) = (Place::new(), one.url(), other.url());
+    let workload = ["--workload", "ycsb-b", "--json"];
+    let times = ["--settle", "0s", "--measure", "4s", "--rest", "0s", "--start", "50", "--max", "50"];
+    let search = [&["knee", &left, "--slo", "READ: p90 < 10s", "-o", "knee"], &workload[..], &times].concat();
+    let said = place.call(&search);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let found: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(found["status"], "at_least", "{found}");
+    let load = ["-R", "100", "-d", "1s", "--runs", "1", "-o", "compared"];
+    place.call(&[&["compare", &left, &right], &workload[..], &load].concat()).assert_ran();
+    for run in ["knee/trial-01", "compared/baseline/1", "compared/candidate/1"] {
+        let run: serde_json::Value =
+            serde_json::from_str(&place.text(&format!("{run}/run.json"))).expect("JSON");
+        assert_eq!(run["arrivals"]["ok"], run["arrivals"]["scheduled"], "{}", run["arrivals"]);
+        assert!(run["plan"]["values"].to_string().contains("ycsb_scrambled(60"), "{}", run["plan"]["values"]);
+    }
+    place.call(&["compare", &left, &right, "--workload", "ycsb-d", "-R", "9"]).refused(&["inserts records"]);
+}
+
 /// Interrupted in the middle and resumed, all records are there and right.
 #[test]
 fn a_fill_goes_on_where_it_was_interrupted() {

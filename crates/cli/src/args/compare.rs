@@ -10,6 +10,7 @@ use super::steady;
 use super::target::TargetArgs;
 use crate::journey::Journey;
 use crate::request::Request;
+use crate::request::workload::WorkloadArgs;
 use crate::setup::SetupRequest;
 use crate::value;
 use clap::Args;
@@ -24,6 +25,7 @@ EXAMPLES
   unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
   unblink compare plan.toml                        target, candidate and load in a file, see unblink init
   unblink compare --server 'service=exp(5ms)' --candidate-server 'service=exp(6ms)' -R 200 -d 30s
+  unblink compare redis://127.0.0.1:6379 postgres://bench@127.0.0.1/shop --workload ycsb-b -R 1k -d 60s
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s --resume DIR
 
 EXIT STATUS
@@ -94,6 +96,9 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub under_way: JourneyArgs,
+
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     #[command(flatten)]
     pub target: TargetArgs,

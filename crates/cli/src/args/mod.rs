@@ -34,6 +34,7 @@ pub(crate) mod tls;
 pub(crate) mod tried;
 pub(crate) mod web_socket;
 
+use crate::request::workload::WorkloadArgs;
 use crate::value;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -132,6 +133,18 @@ impl Command {
         match self {
             Command::Run(args) => Some(args),
             Command::Try(args) => Some(&mut args.run),
+            _ => None,
+        }
+    }
+
+    /// The flags of a workload, of a command that takes one in the place of requests.
+    pub(crate) fn workload_mut(&mut self) -> Option<&mut WorkloadArgs> {
+        match self {
+            Command::Run(args) => Some(&mut args.lines.workload),
+            Command::Try(args) => Some(&mut args.run.lines.workload),
+            Command::Knee(args) => Some(&mut args.lines.workload),
+            Command::Compare(args) => Some(&mut args.workload),
+            Command::Sim(args) => Some(&mut args.workload),
             _ => None,
         }
     }

@@ -13,6 +13,7 @@ use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::share::OrderArg;
 use crate::request::version::HttpArg;
+use crate::request::workload::WorkloadArgs;
 use crate::value;
 use anyhow::Result;
 use clap::Args;
@@ -127,6 +128,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub under_way: JourneyArgs,
+
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     /// What a plan requests; beside its journeys what stands alone
     #[arg(skip)]

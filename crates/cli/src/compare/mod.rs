@@ -15,6 +15,7 @@ use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::journey::{self, Journey};
 use crate::request::Request;
+use crate::request::workload::WorkloadArgs;
 use crate::unshown::Shown;
 use crate::{agents, environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
@@ -231,6 +232,7 @@ fn pointless_flags(argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
         return Vec::new();
     };
     let measuring = TargetArgs::augment_args(LoadArgs::augment_args(clap::Command::new("measuring")));
+    let measuring = WorkloadArgs::augment_args(measuring);
     let names = measuring.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
     names
         .chain(

@@ -6,7 +6,7 @@ use crate::request::fields::RequestArgs;
 use crate::request::url::Speaks;
 use crate::request::{Parts, Request};
 use crate::run::{self, Prepared, prepare_under};
-use crate::ycsb::requests::store;
+use crate::ycsb::requests;
 use crate::ycsb::workload::Workload;
 use anyhow::{Context, Result, anyhow};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) const PLACE: &str = "{{bytes(0)}}";
 
 /// A store, and the way to it.
 pub(super) struct Asking {
-    pub(super) url: String,
+    store: Request,
     pub(super) speaks: Speaks,
     pub(super) target: TargetArgs,
     /// Of Cassandra, where the command line says it.
@@ -28,61 +28,61 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Of the store at `url`; `change` says how it is reached.
-    pub(super) fn new(url: &str, change: impl FnOnce(&mut TargetArgs)) -> Result<Asking> {
-        let mut target = run::by_default(url)?.target;
+    /// Of this store; `change` says how it is reached.
+    pub(super) fn new(store: Request, change: impl FnOnce(&mut TargetArgs)) -> Result<Asking> {
+        let mut target = run::by_default(&store.url_text)?.target;
         change(&mut target);
         let consistency = target.request.cql.consistency;
         // Nothing of what the load asks is asked here.
         target.request = RequestArgs::default();
         (target.order, target.no_preflight) = (None, true);
-        Ok(Asking { url: url.to_string(), speaks: store(url)?, target, consistency })
+        let speaks = requests::store(&store.url)?;
+        Ok(Asking { store, speaks, target, consistency })
     }
 
     /// The same cluster, of which no keyspace is chosen.
     pub(super) fn beside_keyspaces(&self) -> Asking {
-        let host = self.url.find("://").map_or(0, |at| at + 3);
-        let end = self.url[host..].find('/').map_or(self.url.len(), |at| host + at);
         let Asking { speaks, consistency, .. } = *self;
-        Asking { url: self.url[..end].to_string(), speaks, target: self.target.clone(), consistency }
+        let mut store = self.store.clone();
+        store.url.target = "/".into();
+        Asking { store, speaks, target: self.target.clone(), consistency }
     }
 
     /// The keyspace that its URL names.
     pub(super) fn keyspace(&self) -> Result<String> {
-        keyspace(&self.url)?.context("the URL names no keyspace")
+        keyspace(&self.store.url)?.context("the URL names no keyspace")
     }
 
     /// A command or statement for it.
-    pub(super) fn request(&self, text: &str) -> Result<Request> {
-        let request = Request::new(None, &self.url)?;
+    pub(super) fn request(&self, text: &str) -> Request {
         let body = Some(text.as_bytes().into());
         let (is_sql, is_command) = (self.speaks == Speaks::Postgres, self.speaks == Speaks::Redis);
-        let mut parts = Parts { body, is_sql, is_command, ..request.parts };
+        let mut parts = Parts { body, is_sql, is_command, ..Parts::default() };
         parts.cql.is_statement = self.speaks == Speaks::Cql;
-        Ok(Request { parts, ..request })
+        Request { parts, ..self.store.clone() }
     }
 
     /// The same, which reads records as `workload` does.
-    pub(super) fn reading(&self, text: &str, workload: &Workload) -> Result<Request> {
+    pub(super) fn reading(&self, text: &str, workload: &Workload) -> Request {
         self.as_by(text, workload.reads)
     }
 
     /// The same, which writes some.
-    pub(super) fn writing(&self, text: &str, workload: &Workload) -> Result<Request> {
+    pub(super) fn writing(&self, text: &str, workload: &Workload) -> Request {
         self.as_by(text, workload.writes)
     }
 
-    fn as_by(&self, text: &str, consistency: Consistency) -> Result<Request> {
-        let mut request = self.request(text)?;
+    fn as_by(&self, text: &str, consistency: Consistency) -> Request {
+        let mut request = self.request(text);
         if self.speaks == Speaks::Cql {
             request.parts.cql = CqlParts::of_lines([self.consistency.unwrap_or(consistency); 2]);
         }
-        Ok(request)
+        request
     }
 
     /// All of these, ready to be sent over so many connections, so many at once on each.
     pub(super) fn prepared(&self, requests: Vec<Request>, connections: u32, depth: u32) -> Result<Prepared> {
-        let mut run = run::by_default(&self.url)?;
+        let mut run = run::by_default(&self.store.url_text)?;
         run.target = self.target.clone();
         match self.speaks {
             Speaks::Cql => run.target.streams = Some(depth),
@@ -95,7 +95,7 @@ impl Asking {
 
     /// What the store answers to one question.
     pub(super) fn ask(&self, text: &str) -> Result<String> {
-        let prepared = self.prepared(vec![self.request(text)?], 1, 1)?;
+        let prepared = self.prepared(vec![self.request(text)], 1, 1)?;
         let tried = prepared.job.once(0, PATIENCE).context("there is nothing to ask")?;
         tried.result.map_err(|error| anyhow!("{error}"))?;
         String::from_utf8(tried.body).context("the store's answer is not text")

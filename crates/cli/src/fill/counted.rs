@@ -2,46 +2,69 @@
 
 use super::asking::Asking;
 use super::ranges;
-use crate::args::{Cli, Command};
+use crate::args::Cli;
+use crate::errors::refuse;
+use crate::request::Request;
 use crate::request::url::Speaks;
-use crate::ycsb;
 use crate::ycsb::requests::INDEX;
 use crate::ycsb::workload::Workload;
+use crate::ycsb::{Given, bare};
 use anyhow::{Context, Result, bail};
+use unblink_analysis::experiment::interleaved::Side;
 
 /// The command line, whose workload asks for as many records as there are. Those that it names must be there.
 pub(crate) fn counted(mut cli: Cli) -> Result<Cli> {
-    let (lines, urls, target, requests, load) = match &mut cli.command {
-        Command::Knee(args) if args.simulate => return Ok(cli),
-        Command::Knee(args) => (&mut args.lines, &args.urls, &args.target, &mut args.requests, None),
-        other => match other.run_mut() {
-            Some(args) => (&mut args.lines, &args.urls, &args.target, &mut args.requests, Some(&args.load)),
-            None => return Ok(cli),
-        },
-    };
-    if !lines.workload.is_given() {
-        return Ok(cli);
-    }
-    let workload = Workload::read(&lines.workload)?;
-    if load.is_none() && workload.inserts() {
-        bail!(
-            "this workload inserts records, and a search asks for it several times: the second time they would be there"
-        );
-    }
-    let [url] = urls.as_slice() else { return Ok(cli) };
-    if target.no_preflight && workload.records.is_some() {
-        return Ok(cli);
-    }
-    let asking = Asking::new(url, |own| *own = target.clone())?;
-    let counted = count(&asking, &workload);
-    let counted =
-        counted.context("the records of the workload can't be counted (unblink fill writes them)")?;
-    check(&workload, counted)?;
-    if workload.records.is_none() {
-        lines.workload.set.push(format!("recordcount={counted}"));
-        *requests = ycsb::asked(lines, urls, &target.request, load)?;
+    if let Some(given) = Given::of(&mut cli)?.filter(|given| !given.is_simulated) {
+        compare_with_stores(given)?;
     }
     Ok(cli)
+}
+
+/// Counts the records of each store, and lets the workload ask for them where it does not say how many there are.
+fn compare_with_stores(mut given: Given<'_>) -> Result<()> {
+    let workload = Workload::read(given.workload)?;
+    let Some(target) = given.target else { return Ok(()) };
+    if target.no_preflight && workload.records.is_some() {
+        return Ok(());
+    }
+    let stores: Vec<Request> = given.stores.iter().filter_map(|asked| asked.first()).map(bare).collect();
+    let mut all = Vec::new();
+    for (side, store) in stores.iter().enumerate() {
+        let asking = Asking::new(store.clone(), |own| *own = target.clone())?;
+        let counted = count(&asking, &workload)
+            .context("the records of the workload can't be counted (unblink fill writes them)")
+            .and_then(|counted| check(&workload, counted).map(|()| counted));
+        all.push(match stores.len() {
+            1 => counted?,
+            _ => counted.with_context(|| format!("the {}", Side::ALL[side].name()))?,
+        });
+    }
+    if workload.records.is_some() {
+        return Ok(());
+    }
+    let records = agreed(&all)?;
+    if given.has_agents {
+        refuse!(
+            ["agents"],
+            "agents ask for the records that they are told of, and the workload does not say how many: add --set \
+             recordcount={records}, as many as the store has"
+        );
+    }
+    given.workload.set.push(format!("recordcount={records}"));
+    given.expand()
+}
+
+/// As many as each store has. Stores with other numbers of records would be asked for other keys.
+fn agreed(all: &[u64]) -> Result<u64> {
+    let (Some(least), Some(most)) = (all.iter().min(), all.iter().max()) else { bail!("there is no store") };
+    if least != most {
+        bail!(
+            "the stores have {} records, and both sides would not ask for the same: say --set recordcount={least}, or fill them \
+             alike",
+            all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+        );
+    }
+    Ok(*least)
 }
 
 /// How many records of `workload` the store has.
@@ -71,6 +94,13 @@ fn check(workload: &Workload, counted: u64) -> Result<()> {
 mod tests {
     use super::*;
     use crate::request::workload::{WorkloadArgs, WorkloadName};
+
+    #[test]
+    fn both_sides_ask_for_the_same_records() {
+        assert_eq!((agreed(&[5]).unwrap(), agreed(&[7, 7]).unwrap()), (5, 7));
+        let error = agreed(&[500, 400]).unwrap_err().to_string();
+        assert!(error.contains("500 and 400 records") && error.contains("recordcount=400"), "{error}");
+    }
 
     #[test]
     fn records_must_be_there_before_they_are_asked_for() {

@@ -9,6 +9,7 @@ mod records;
 mod sample;
 
 use crate::args::fill::FillArgs;
+use crate::request::Request;
 use crate::request::url::Speaks;
 use crate::run::Prepared;
 use crate::ycsb::requests::columns;
@@ -64,7 +65,7 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
     let Some(records) = workload.records else {
         bail!("the number of records is missing: add --set recordcount=1M");
     };
-    let asking = Asking::new(&args.url, |target| {
+    let asking = Asking::new(Request::new(None, &args.url)?, |target| {
         target.set_tls(&args.tls);
         target.unix_socket.clone_from(&args.unix_socket);
     })?;

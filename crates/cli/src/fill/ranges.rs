@@ -36,7 +36,7 @@ pub(super) fn count(asking: &Asking, workload: &Workload) -> Result<u64> {
         "SELECT count(*) FROM {} WHERE token({KEY}) > {PLACE} AND token({KEY}) <= {PLACE}",
         workload.table
     );
-    let request = asking.reading(&text, workload)?;
+    let request = asking.reading(&text, workload);
     let Prepared { job, header, .. } = asking.prepared(vec![request], CONNECTIONS, DEPTH)?;
     let job = job.hearing_all();
     let (mut left, mut sum) = (parts(workload.records), 0);

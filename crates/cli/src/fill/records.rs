@@ -35,7 +35,7 @@ pub(super) fn requests(asking: &Asking, workload: &Workload) -> Result<Vec<Reque
     let fields = workload.fields as usize;
     if asking.speaks == Speaks::Redis {
         let all: String = (0..fields).map(|n| format!(" field{n} {PLACE}")).collect();
-        let mut request = asking.request(&format!("HMSET {PLACE}{all}\nZADD {INDEX} {PLACE} {PLACE}"))?;
+        let mut request = asking.request(&format!("HMSET {PLACE}{all}\nZADD {INDEX} {PLACE} {PLACE}"));
         request.parts.series = Some(Series { must_find: false, then: Then::Line, columns: 0 });
         return Ok(vec![request]);
     }
@@ -43,7 +43,7 @@ pub(super) fn requests(asking: &Asking, workload: &Workload) -> Result<Vec<Reque
     if asking.speaks == Speaks::Cql {
         // What is there already is written over by the same.
         let (table, columns) = (&workload.table, cql::columns(workload));
-        return Ok(vec![asking.writing(&format!("INSERT INTO {table} ({columns}) VALUES {row}"), workload)?]);
+        return Ok(vec![asking.writing(&format!("INSERT INTO {table} ({columns}) VALUES {row}"), workload)]);
     }
     let of = |rows: u64| {
         let rows = vec![row.as_str(); rows as usize].join(", ");
@@ -51,7 +51,7 @@ pub(super) fn requests(asking: &Asking, workload: &Workload) -> Result<Vec<Reque
         // Of those that were under way when a fill was interrupted, some may be there.
         asking.request(&format!("INSERT INTO {table} ({columns}) VALUES {rows} ON CONFLICT DO NOTHING"))
     };
-    Ok(vec![of(rows(workload))?, of(1)?])
+    Ok(vec![of(rows(workload)), of(1)])
 }
 
 /// Rows of a statement that has many.

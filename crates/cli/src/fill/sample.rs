@@ -26,7 +26,7 @@ pub(super) fn request(asking: &Asking, workload: &Workload) -> Result<Request> {
         }
         _ => format!("SELECT {} FROM {} WHERE YCSB_KEY = {PLACE}", columns(workload), workload.table),
     };
-    let mut request = asking.reading(&text, workload)?;
+    let mut request = asking.reading(&text, workload);
     request.parts.series = Some(Series { must_find: true, then: Then::Nothing, columns: 0 });
     Ok(request)
 }

@@ -68,7 +68,7 @@ fn found(
     let settings = settings(args, cap)?;
     // What is simulated comes from a plan, and needs no address.
     let has_target = match is_simulated(args) {
-        true => !args.urls.is_empty() || !args.lines.lines.is_empty() || args.lines.workload.is_given(),
+        true => !args.urls.is_empty() || !args.lines.lines.is_empty(),
         false => !args.requests.is_empty() || !args.journeys.is_empty(),
     };
     if !is_simulated(args) {

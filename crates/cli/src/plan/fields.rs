@@ -11,7 +11,7 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 25] = [
+pub(super) const NO_FIELDS: [&str; 22] = [
     "agents",
     "agents-resume",
     "agents-stay",
@@ -34,9 +34,6 @@ pub(super) const NO_FIELDS: [&str; 25] = [
     "simulate",
     "help",
     "version",
-    "workload",
-    "properties",
-    "set",
 ];
 
 /// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
@@ -81,6 +78,8 @@ pub(crate) enum Kind {
     Switch,
     One,
     Many,
+    /// A table of names, each with its value; of the flag `NAME=VALUE`, which may be given several times.
+    Pairs,
     /// A table, or a text that says the same.
     Table,
 }
@@ -195,14 +194,15 @@ pub(super) fn built() -> &'static Command {
 
 impl Field {
     fn of(arg: &Arg, name: &str, section: String) -> Field {
+        let stands_for =
+            |what: &str| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == what));
         let kind = match arg.get_action() {
             ArgAction::SetTrue => Kind::Switch,
             // A flag alone means true; `--flag=false` is for whoever has a plan that says so.
             _ if arg.is_require_equals_set() => Kind::Switch,
+            ArgAction::Append if stands_for("NAME=VALUE") => Kind::Pairs,
             ArgAction::Append => Kind::Many,
-            _ if arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "TABLE")) => {
-                Kind::Table
-            }
+            _ if stands_for("TABLE") => Kind::Table,
             _ => Kind::One,
         };
         let value_names = arg.get_value_names().unwrap_or_default();

@@ -1,12 +1,13 @@
 //! A plan as it was written: checked field by field, with the place of each.
 
 use super::body;
-use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
+use super::fields::{self, CANDIDATE, Field, TARGET, TOP};
 use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP, STAGES};
 use super::source::{Source, Wrong};
+use super::texts::{table, text_of, values};
 use super::tree::{self, Key, Node, Value};
 use super::unknown::{not_a_section, unknown};
-use super::{variables, yaml};
+use super::yaml;
 use crate::args::{arrivals, metric_rule};
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
@@ -405,45 +406,4 @@ pub(super) fn conflict(command: &Command, given: &[Given]) -> Option<Wrong> {
         let message = format!("{one} and {} exclude each other: leave one of them out", field.key());
         Some(Wrong::new(values.first()?.at.clone(), message))
     })
-}
-
-fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
-    match (field.kind, node.value) {
-        // YAML knows three spellings (version 1.2, section 10.3.2).
-        (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
-            "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
-            "false" | "False" | "FALSE" => Ok(Vec::new()),
-            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.key()))),
-        },
-        (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
-            let node = Node { at: node.at, value, is_text: false };
-            let raw = body::written(&field.name, &node)?;
-            Ok(vec![Text { raw, at: node.at }])
-        }
-        (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
-        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, not a list", field.key()))),
-        (_, value) => {
-            let text = text_of(Node { value, ..node })?;
-            variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
-            Ok(vec![text])
-        }
-    }
-}
-
-fn text_of(node: Node) -> Result<Text, Wrong> {
-    match node.value {
-        Value::Scalar(raw) if !raw.is_empty() && raw != "~" => Ok(Text { raw, at: node.at }),
-        Value::Scalar(_) => Err(Wrong::new(node.at, "there is no value: give one, or leave the field out")),
-        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, not a list")),
-        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, not a table")),
-    }
-}
-
-fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
-    match node.value {
-        Value::Table(entries) => Ok(entries),
-        // An empty section.
-        Value::Scalar(text) if text.is_empty() || text == "~" => Ok(Vec::new()),
-        _ => Err(Wrong::new(node.at, otherwise)),
-    }
 }

@@ -42,9 +42,8 @@ impl Holds {
             "cql" => Holds::Cql,
             "slo" | "abort-on" => Holds::Objective,
             "expect" | "until" | "await" => Holds::Expectation,
-            "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script" => {
-                Holds::File
-            }
+            "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script"
+            | "properties" => Holds::File,
             _ => Holds::Plain,
         }
     }

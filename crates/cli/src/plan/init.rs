@@ -99,7 +99,7 @@ pub(crate) fn text() -> String {
                 (_, Kind::Switch) => "true".to_string(),
                 (Some(default), Kind::One) => format!("{default:?}"),
                 (_, Kind::Many) => "[]".to_string(),
-                (_, Kind::Table) => "{}".to_string(),
+                (_, Kind::Table | Kind::Pairs) => "{}".to_string(),
                 (None, Kind::One) => format!("\"{}\"", field.value_name),
             };
             let _ = match GIVEN.iter().find(|(name, _)| *name == field.name) {

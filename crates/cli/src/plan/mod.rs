@@ -25,6 +25,7 @@ mod source;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod tree;
 mod unknown;
 mod urls;
@@ -32,6 +33,7 @@ mod user;
 mod value;
 mod values;
 mod variables;
+mod workload;
 mod write;
 mod yaml;
 
@@ -134,7 +136,8 @@ fn read_by(
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
     let cli = overlay.requested(parse(overlay.below(short::command())?, argv.clone())?);
-    let mut cli = with_requests(cli, Some(overlay.lets()))?;
+    let cli = with_requests(cli, Some(overlay.lets()));
+    let mut cli = cli.map_err(|error| overlay.pointed(error))?;
     said::note(&mut cli, &argv, Some((&plan, overlay.heeded())));
     if !reads_stdin {
         let foreseen = planned(&cli).map_err(|error| overlay.pointed(error))?;
@@ -367,7 +370,8 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[String], own: &[Given]) ->
         false => plan.error_of_all(&crate::explain_error(&error)),
     };
     let pointed = |error| plan.pointed(overlay.pointed(error), own, |_| false);
-    let foreseen = planned(&overlay.requested(cli))
+    let foreseen = with_requests(overlay.requested(cli), Some(overlay.lets()))
+        .and_then(|cli| planned(&cli))
         .map_err(|error| several(each(pointed(error)).into_iter().map(of_all).collect()))?;
     refuse_unused(plan, &foreseen)?;
     let columns = output::style().width.into();
@@ -405,6 +409,10 @@ fn resolved(plan: &PlanFile) -> String {
                 ([], _, Some(default)) => format!("# {} = {}\n", field.key(), quoted(default)),
                 ([], ..) => continue,
                 (_, Kind::Switch, _) => format!("{} = true\n", field.key()),
+                (_, Kind::Pairs, _) => {
+                    let shown = plan.values(&field.name).iter().map(|text| write::shown(field, text));
+                    format!("{} = {}\n", field.key(), write::inline(&write::pairs(shown)))
+                }
                 (values, Kind::Many, _) => format!("{} = [{}]\n", field.key(), values.join(", ")),
                 ([one, ..], Kind::One | Kind::Table, _) => format!("{} = {one}\n", field.key()),
             };

@@ -5,7 +5,7 @@
 use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{journeys, loads, requests, search, setup, value, values};
+use super::{journeys, loads, requests, search, setup, value, values, workload};
 use crate::args::load::PlannedLoad;
 use crate::args::metric_rule::is_of_metric;
 use crate::args::short::with_last_behind;
@@ -41,6 +41,8 @@ pub(super) struct Overlay<'a> {
     setup: [Vec<SetupRequest>; 2],
     /// What the script of a simulation may change.
     scripted: Option<Request>,
+    /// Properties of its workload that stay below those of the user.
+    set_below: Vec<String>,
 }
 
 /// What a plan requests.
@@ -70,6 +72,10 @@ impl Requests {
             For::Run | For::Try | For::Knee if !is_simulated => {
                 Requests::Of(requests::of(plan, &urls, lets)?)
             }
+            // A workload is asked of whatever stands there.
+            For::Sim | For::Knee | For::Compare if workload::is_given(plan, user) => {
+                Requests::Of(requests::alone(plan, lets)?.into_iter().collect())
+            }
             For::Sim | For::Knee | For::Compare => Requests::Of(requests::simulated(plan, lets)?),
             _ => Requests::None,
         })
@@ -81,6 +87,7 @@ impl<'a> Overlay<'a> {
     pub(super) fn of(plan: &'a PlanFile, command: For, user: User) -> Result<Overlay<'a>> {
         let is_simulated = user.wants_simulation(command, plan);
         check(plan, command, &user)?;
+        workload::check(plan, &user)?;
         let mut heeded = Vec::new();
         for given in &plan.given {
             let field = given.field;
@@ -156,9 +163,22 @@ impl<'a> Overlay<'a> {
             steps.for_each(|step| step.request.parts.fill(&of_all));
         }
         let has_script = command == For::Sim && (user.has("script") || plan.value("script").is_some());
-        let scripted = if has_script { requests::scripted(plan, &lets)? } else { None };
+        let scripted = if has_script { requests::alone(plan, &lets)? } else { None };
         let lets = lets.clone();
-        Ok(Overlay { plan, user, command, heeded, requests, lets, loads, journeys, setup, scripted })
+        let set_below = workload::set_below(plan, "set", user.has("set"));
+        Ok(Overlay {
+            plan,
+            user,
+            command,
+            heeded,
+            requests,
+            lets,
+            loads,
+            journeys,
+            setup,
+            scripted,
+            set_below,
+        })
     }
 
     /// The values that requests draw.
@@ -195,6 +215,9 @@ impl<'a> Overlay<'a> {
 
     /// The command line with what the plan requests, and with the loads that it lists.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
+        if let Some(workload) = cli.command.workload_mut() {
+            workload.set = [self.set_below.clone(), std::mem::take(&mut workload.set)].concat();
+        }
         if let Some(args) = cli.command.run_mut() {
             args.load.loads.clone_from(&self.loads);
             args.journeys.clone_from(&self.journeys[0]);

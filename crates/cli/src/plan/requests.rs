@@ -71,8 +71,8 @@ pub(super) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request
     Ok(requests)
 }
 
-/// What a script may change that makes the requests of a simulation; nothing where the plan has no target.
-pub(super) fn scripted(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Option<Request>> {
+/// The target alone, of which a script or a workload says what is asked, for a simulation.
+pub(super) fn alone(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Option<Request>> {
     if has_lists(plan) {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use super::fields::{self, For, TARGET};
 use super::file::{Given, LET, PlanFile};
 use super::holds::Holds;
 use super::lists::{LISTS, STAGES};
-use super::write;
+use super::{workload, write};
 use crate::args::run::Said;
 use crate::args::{Cli, Command};
 use clap::parser::ValueSource;
@@ -25,7 +25,7 @@ const OF_A_MACHINE: [&str; 9] =
     ["cacert", "cert", "key", "import-path", "kill-file", "kill-url", "max-rate", "no-preflight", "resume"];
 
 /// Files, beside those of plans, of which the name stands for the contents.
-const FILES: [&str; 3] = ["proto", "descriptor-set", "properties"];
+const FILES: [&str; 2] = ["proto", "descriptor-set"];
 
 /// Notes in the flags of a run, or of an experiment whose runs agents may offer, what was said. `plan` is the plan, if there is one,
 /// with those of its fields that are heeded; `argv` is without it.
@@ -52,11 +52,15 @@ fn said(command: For, argv: &[OsString], plan: Option<(&PlanFile, &[Given])>) ->
         }
         let source = matches.as_ref().and_then(|matches| matches.value_source(id));
         let of_plan = heeded.iter().find(|given| given.field.name == name);
-        let texts: Vec<String> = match of_plan.filter(|_| source != Some(ValueSource::CommandLine)) {
+        let is_users = source == Some(ValueSource::CommandLine);
+        let texts: Vec<String> = match of_plan.filter(|_| !is_users) {
             Some(given) => given.values.iter().map(|text| text.raw.clone()).collect(),
             None => {
                 let raw = matches.as_ref().and_then(|matches| matches.try_get_raw(id).ok().flatten());
-                raw.into_iter().flatten().map(|text| text.to_string_lossy().into_owned()).collect()
+                let own = raw.into_iter().flatten().map(|text| text.to_string_lossy().into_owned());
+                // Those of the plan stay below the user's.
+                let below = plan.map(|(plan, _)| workload::set_below(plan, name, is_users));
+                below.unwrap_or_default().into_iter().chain(own).collect()
             }
         };
         if !texts.is_empty() {

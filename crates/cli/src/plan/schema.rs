@@ -74,6 +74,13 @@ fn of(field: &Field) -> Value {
             }}],
         }),
         Kind::Table => json!({"type": ["object", "string"], "description": help}),
+        Kind::Pairs => json!({
+            "description": help,
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "object"]}},
+                {"type": "array", "items": {"type": "string"}},
+            ],
+        }),
         Kind::Many => json!({
             "description": help,
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],

@@ -5,7 +5,7 @@ use super::file::{Given, PlanFile, Table, Text, values_of};
 use super::lists::STAGES;
 use super::picture::wrapped;
 use super::source::Wrong;
-use super::{Foreseen, checked_as, file, value};
+use super::{Foreseen, checked_as, file, value, workload};
 use crate::args::metric_rule::is_of_metric;
 use crate::args::signoff::{PlannedStage, StageKind, StageRate};
 use crate::errors::{each, several};
@@ -29,6 +29,11 @@ const OF_STAGE_ALONE: [&str; 2] = ["shape", "requests"];
 
 /// As long as the knee is not known, a plan is checked with one that no limit of it excludes.
 const ASSUMED_KNEE_PER_S: f64 = 10.0;
+
+/// One insert that failed in a stage would shift the keys of all stages after it.
+const INSERTS: &str = "this workload inserts records, and a sign-off runs several stages on the same store, of which each would begin \
+                       with other records than the one before: take a workload that inserts none (ycsb-a, b, c or f), or a single \
+                       stage";
 
 /// A plan with stages that is in order.
 pub(crate) struct Stages {
@@ -111,6 +116,10 @@ pub(crate) fn read(path: &Path, is_simulated: bool) -> Result<Stages> {
 pub(super) fn checked(plan: &PlanFile, is_simulated: bool) -> Result<Vec<Stage>> {
     let mut stages = of(plan)?;
     let mut bad: Vec<Error> = Vec::new();
+    if !is_simulated && stages.len() > 1 {
+        let kept = workload::refuse_inserts(plan, INSERTS);
+        bad.extend(kept.err().into_iter().flat_map(each));
+    }
     for stage in &mut stages {
         let Some((command, flags)) = stage.line(Some(ASSUMED_KNEE_PER_S), is_simulated) else { continue };
         match checked_as(plan, command, &flags, &stage.given) {

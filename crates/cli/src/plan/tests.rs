@@ -28,6 +28,7 @@ fn sample(field: &Field) -> String {
         | "redirects" | "speed" | "scale" | "loop" | "page-size" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
+        "set" => "recordcount=1",
         "trace-link" => "https://traces.test/{trace_id}",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
@@ -75,6 +76,7 @@ fn every_field_has_a_flag_that_overrides_it() {
             Kind::Switch => json!(true),
             Kind::One | Kind::Table => json!(sample(field)),
             Kind::Many => json!([sample(field)]),
+            Kind::Pairs => write::pairs([sample(field)].into_iter()),
         };
         let plan = plan_of(&json!({field.section.as_str(): {field.key(): value}}));
         for command in For::ALL.into_iter().filter(|command| field.is_for(*command)) {
@@ -159,6 +161,7 @@ fn any_plan() -> impl Strategy<Value = Value> {
                     Kind::Switch => json!(true),
                     Kind::One | Kind::Table => json!(value),
                     Kind::Many => json!([value, value]),
+                    Kind::Pairs => json!({"recordcount": "1", "exponential.frac": "0.5"}),
                 };
                 let section = root.entry(&field.section).or_insert_with(|| json!({}));
                 section[field.key()] = value;

@@ -8,27 +8,26 @@ use anyhow::{Result, bail};
 use std::sync::Arc;
 use unblink_workload::Lets;
 
-/// The URLs of a command line as requests, where no plan says what is asked. They use the values of a plan, if there is one.
+/// What a workload asks of its stores, or the URLs of a command line as requests, where no plan says what is asked. They use the
+/// values of a plan, if there is one.
 pub(super) fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
     if let Command::Try(args) = &mut cli.command {
         args.offer_something();
     }
-    let (urls, lines, requests, target, load) = match &mut cli.command {
+    if ycsb::expand(&mut cli)? {
+        return Ok(cli);
+    }
+    let (urls, lines, requests) = match &mut cli.command {
         Command::Knee(args) if !args.journeys.is_empty() => return Ok(cli),
-        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, None),
+        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
         other => match other.run_mut() {
             // Its journeys are what is requested.
             Some(args) if !args.journeys.is_empty() => return Ok(cli),
-            Some(args) => (&args.urls, &mut args.lines, &mut args.requests, &args.target, Some(&args.load)),
+            Some(args) => (&args.urls, &mut args.lines, &mut args.requests),
             None => return Ok(cli),
         },
     };
-    if lines.workload.is_given() {
-        if planned.is_some() {
-            bail!("--workload and a plan exclude each other: a workload says what is requested");
-        }
-        *requests = ycsb::asked(lines, urls, &target.request, load)?;
-    } else if requests.is_empty() {
+    if requests.is_empty() {
         let (lets, lines) = (&mut lines.lets, &lines.lines);
         lets.named = planned.cloned().map_or_else(|| lets::table(&lets.lets), Ok)?;
         *requests = match (lines.as_slice(), urls.as_slice()) {

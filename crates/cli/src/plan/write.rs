@@ -56,10 +56,20 @@ fn table(
             Kind::One => texts.next().unwrap_or_default(),
             Kind::Table => texts.next().map(as_table).unwrap_or_default(),
             Kind::Many => texts.collect(),
+            Kind::Pairs => pairs(values.iter().map(|text| value(field, text))),
         };
         (field.key().to_string(), shown)
     })
     .collect()
+}
+
+/// Texts `NAME=VALUE` as the table that they are.
+pub(crate) fn pairs(texts: impl Iterator<Item = String>) -> Value {
+    let pair = |text: String| {
+        let (name, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+        (name.trim().to_string(), Value::from(value.trim()))
+    };
+    Value::Object(texts.map(pair).collect())
 }
 
 /// A table as one, where it was not masked.
@@ -105,7 +115,7 @@ fn inner_tables(value: &Value) -> Option<&[Value]> {
 }
 
 /// A value as TOML: as JSON, but for tables. What TOML has no word for stands in a text, as JSON.
-fn inline(value: &Value) -> String {
+pub(crate) fn inline(value: &Value) -> String {
     let Value::Object(fields) = value else { return quoted(value) };
     if has_null(value) {
         return quoted(&value.to_string().into());

@@ -155,8 +155,8 @@ fn of_series(text: &str, series: Series, parts: &CqlParts, is_filled: bool) -> R
 }
 
 /// The keyspace that a URL names.
-pub(crate) fn keyspace(url: &str) -> Result<Option<String>> {
-    Ok(account(&Url::parse(url)?)?.keyspace)
+pub(crate) fn keyspace(url: &Url) -> Result<Option<String>> {
+    Ok(account(url)?.keyspace)
 }
 
 /// What the URL says: `cql://USER:PASSWORD@HOST/KEYSPACE`. A password that it leaves out stands in the environment.

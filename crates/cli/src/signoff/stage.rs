@@ -4,7 +4,7 @@ use crate::args::Command;
 use crate::args::agents::Series;
 use crate::args::signoff::SignoffArgs;
 use crate::plan::{self, Stage};
-use crate::{agents, environment, exit, knee, output, run, secrets, signals, sim};
+use crate::{agents, environment, exit, fill, knee, output, run, secrets, signals, sim};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ fn done(args: &SignoffArgs, conduct: &mut Conduct<'_>, argv: Vec<String>, folder
     let Conduct { interruptions, series } = conduct;
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
     environment::begin_part(Some(argv.clone()));
-    let mut cli = plan::stage_line(argv)?;
+    let mut cli = fill::counted(plan::stage_line(argv)?)?;
     // It may hold a password, so that it stands in no command line.
     match &mut cli.command {
         Command::Run(run) => run.keep.store = args.keep.store.clone(),

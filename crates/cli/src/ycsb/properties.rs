@@ -1,7 +1,8 @@
 //! YCSB's property files: those of Java (`java.util.Properties`).
 
+use crate::errors::refused_value;
 use crate::request::workload::WorkloadName;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow};
 use std::path::Path;
 
 /// A property, and where it was said.
@@ -10,6 +11,19 @@ pub(super) struct Property {
     pub name: String,
     pub value: String,
     pub place: String,
+    /// Which one of `--set` it is, if it is one.
+    pub set: Option<usize>,
+}
+
+impl Property {
+    /// What is wrong with its value.
+    pub(super) fn wrong(&self, why: &str) -> Error {
+        let message = format!("{}: {}={}: {why}", self.place, self.name, self.value);
+        match self.set {
+            Some(number) => refused_value("set", number, message),
+            None => anyhow!(message),
+        }
+    }
 }
 
 /// A file of properties is read no further than this.
@@ -49,6 +63,7 @@ pub(super) fn of_core(name: WorkloadName) -> Vec<Property> {
         name: name.to_string(),
         value: value.to_string(),
         place: format!("--workload ycsb-{letter}"),
+        set: None,
     };
     [("requestdistribution", "zipfian")].iter().chain(own).map(property).collect()
 }
@@ -63,13 +78,14 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Property>> {
     Ok(read(&text, &shown.to_string()))
 }
 
-/// `NAME=VALUE` of the command line.
-pub(super) fn of_line(text: &str) -> Result<Property> {
+/// `NAME=VALUE` of the command line or of a plan, with its number among all of them.
+pub(super) fn of_line(number: usize, text: &str) -> Result<Property> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
-        bail!("--set {text:?}: write a property and its value, such as recordcount=1M");
+        let message = format!("--set {text:?}: write a property and its value, such as recordcount=1M");
+        return Err(refused_value("set", number, message));
     };
     let (name, value) = (name.trim().to_string(), value.trim().to_string());
-    Ok(Property { name, value, place: "--set".into() })
+    Ok(Property { name, value, place: "--set".into(), set: Some(number) })
 }
 
 /// `name=value`, `name: value` or `name value` in lines; `#` and `!` begin comments, and a `\` at the end goes on.
@@ -88,7 +104,7 @@ fn read(text: &str, file: &str) -> Vec<Property> {
             }
         }
         let (name, value) = parted(&whole);
-        found.push(Property { name, value, place: format!("{file}, line {}", number + 1) });
+        found.push(Property { name, value, place: format!("{file}, line {}", number + 1), set: None });
     }
     found
 }
@@ -150,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_flag_has_a_name_and_a_value() {
-        assert_eq!(of_line("recordcount = 1M").unwrap().value, "1M");
+        assert_eq!(of_line(0, "recordcount = 1M").unwrap().value, "1M");
         for text in ["recordcount", "=5", ""] {
-            assert!(of_line(text).is_err(), "{text}");
+            assert!(of_line(0, text).is_err(), "{text}");
         }
     }
 }

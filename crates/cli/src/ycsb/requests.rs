@@ -21,13 +21,10 @@ const RECORDS: u64 = 1_000;
 /// The sorted set of all keys by which YCSB's binding for Redis scans.
 pub(crate) const INDEX: &str = "_indices";
 
-/// What `workload` asks of `url`, and the values that this draws. `operations` are those that a run is to have.
-pub(crate) fn of(
-    workload: &Workload,
-    url: &str,
-    operations: Option<u64>,
-) -> Result<(Vec<Request>, Arc<Lets>)> {
-    let speaks = store(url)?;
+/// What `workload` asks of `store`. `operations` are those that a run is to have.
+pub(super) fn of(workload: &Workload, store: &Request, operations: Option<u64>) -> Result<Vec<Request>> {
+    let speaks = self::store(&store.url)?;
+    let lets = lets(workload, operations)?;
     let parts = workload.proportions.all();
     let mut requests = Vec::new();
     for ((kind, part), weight) in KINDS.into_iter().zip(parts).zip(weights(parts)) {
@@ -44,7 +41,6 @@ pub(crate) fn of(
             }
             _ => of_postgres(workload, kind),
         };
-        let request = Request::new(None, url)?;
         (parts.body, parts.series) = (Some(text.into_bytes().into()), Some(series));
         (parts.is_sql, parts.is_command) = (speaks == Speaks::Postgres, speaks == Speaks::Redis);
         requests.push(Request {
@@ -52,15 +48,16 @@ pub(crate) fn of(
             name: Some(kind.name().to_string()),
             share: Some(Share::Weight(weight)),
             inserts: kind == Kind::Insert,
-            ..request
+            lets: Arc::clone(&lets),
+            ..store.clone()
         });
     }
-    Ok((requests, lets(workload, operations)?))
+    Ok(requests)
 }
 
 /// What is spoken at `url`, if a workload can be asked there.
-pub(crate) fn store(url: &str) -> Result<Speaks> {
-    match Url::parse(url)?.origin.speaks {
+pub(crate) fn store(url: &Url) -> Result<Speaks> {
+    match url.origin.speaks {
         speaks @ (Speaks::Redis | Speaks::Postgres) => Ok(speaks),
         Speaks::Cql => match keyspace(url)? {
             Some(_) => Ok(Speaks::Cql),
@@ -213,7 +210,7 @@ mod tests {
     fn asked(name: WorkloadName, url: &str) -> Vec<(String, String, Option<Share>)> {
         let args = WorkloadArgs { workload: Some(name), ..WorkloadArgs::default() };
         let workload = Workload { records: Some(10), fields: 2, ..Workload::read(&args).unwrap() };
-        let (requests, _) = of(&workload, url, Some(100)).unwrap();
+        let requests = of(&workload, &Request::new(None, url).unwrap(), Some(100)).unwrap();
         let text = |one: &Request| String::from_utf8(one.parts.body.clone().unwrap().to_vec()).unwrap();
         requests.iter().map(|one| (one.name.clone().unwrap(), text(one), one.share)).collect()
     }
@@ -268,6 +265,7 @@ mod tests {
         let e = asked(WorkloadName::E, "postgres://u@h/d");
         assert!(e[0].1.starts_with("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ({{ycsb_key("));
         assert!(e[1].1.ends_with("ORDER BY YCSB_KEY LIMIT {{scan_length}}"));
+        let store = |url: &str| store(&Url::parse(url).unwrap());
         assert!(store("http://h").is_err());
         let error = format!("{:#}", store("cql://h").unwrap_err());
         assert!(error.contains("cql://HOST/ycsb") && store("cqls://h/ks").is_ok(), "{error}");

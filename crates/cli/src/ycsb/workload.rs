@@ -92,8 +92,8 @@ impl Workload {
         for path in &args.properties {
             all.extend(properties::of_file(path)?);
         }
-        for text in &args.set {
-            all.push(properties::of_line(text)?);
+        for (number, text) in args.set.iter().enumerate() {
+            all.push(properties::of_line(number, text)?);
         }
         if args.workload.is_none() && args.properties.is_empty() {
             refuse!(["set"], "--set changes a workload: give --workload ycsb-a or another, or a file by -P");
@@ -128,8 +128,8 @@ impl Workload {
         let (mut hot, mut exponential) = ((0.2, 0.8), (95.0, 0.857_142_857_1));
         let mut distribution = None;
         for property in all {
-            let Property { name, value, place } = property;
-            let wrong = |why: &str| anyhow!("{place}: {name}={value}: {why}");
+            let Property { name, value, .. } = property;
+            let wrong = |why: &str| property.wrong(why);
             let number = |least: u64, most: u64| {
                 let number = crate::value::count(value).ok().or_else(|| (value == "0").then_some(0));
                 number
@@ -215,8 +215,8 @@ impl Workload {
                 _ => return Err(wrong("unknown property")),
             }
         }
-        if let Some(Property { name, value, place }) = distribution {
-            workload.distribution = match value.as_str() {
+        if let Some(property) = distribution {
+            workload.distribution = match property.value.as_str() {
                 "zipfian" => Distribution::Zipfian,
                 "uniform" => Distribution::Uniform,
                 "latest" => Distribution::Latest,
@@ -225,7 +225,7 @@ impl Workload {
                 "exponential" => Distribution::Exponential(exponential.0, exponential.1),
                 _ => {
                     let known = "zipfian, uniform, latest, sequential, hotspot or exponential";
-                    return Err(anyhow!("{place}: {name}={value}: expected {known}"));
+                    return Err(property.wrong(&format!("expected {known}")));
                 }
             };
         }
