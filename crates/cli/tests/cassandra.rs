@@ -126,6 +126,46 @@ fn every_type_that_can_be_bound_comes_back_as_it_was() {
     keyspace.run(&unfit).assert_all_failed("cql_value_unfit");
 }
 
+const COPIES: &str = r#"
+[load]
+rate = 100
+duration = "500ms"
+[connections]
+connections = 2
+[let]
+id = "sequential(50)"
+[[setup]]
+url = "/unblink_journeys"
+cql = "SELECT max(id) AS most FROM item"
+capture = { most = "column most" }
+[[journeys]]
+[[journeys.steps]]
+name = "find"
+url = "/unblink_journeys"
+cql = "SELECT id, name FROM item WHERE id = {{id}}"
+capture = { key = "column id", name = "column name" }
+[[journeys.steps]]
+name = "copy"
+url = "/unblink_journeys"
+cql = "INSERT INTO copy (id, name, most) VALUES ({{key}}, '{{name}}', '{{most}}')"
+"#;
+
+#[test]
+fn journeys_and_setup_take_columns_of_rows() {
+    let copy = "CREATE TABLE copy (id bigint PRIMARY KEY, name text, most text)";
+    let Some(keyspace) = Keyspace::new("unblink_journeys", &[TABLE, copy]) else { return };
+    keyspace.run(&["-n", "50", "--cql", WRITE, "--no-preflight"]).assert_all("ok");
+    let place = Place::new();
+    place.file("plan.toml", format!("target = {:?}\n{COPIES}", keyspace.url()));
+    let run = place.measure(&["plan.toml"]);
+    run.assert_accounts();
+    assert_eq!(run.count("/journeys/0/account/completed"), 50, "{:?}", run.at("/journeys/0"));
+    let same = "SELECT count(*) FROM copy WHERE most = '49' ALLOW FILTERING";
+    keyspace.run(&["-n", "1", "--cql", same, "--expect", "regex ^50\\n$"]).assert_all("ok");
+    let read = ["--cql", "SELECT name FROM copy WHERE id = {{id}}", "--let", "id=uniform(0, 49)"];
+    keyspace.run(&[&["-n", "50", "--expect", "regex ^it's [0-9]+\\n$"], &read[..]].concat()).assert_all("ok");
+}
+
 #[test]
 fn errors_are_failures_by_their_code() {
     let Some(keyspace) = Keyspace::new("unblink_errors", &[TABLE]) else { return };

@@ -34,7 +34,7 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
 use unblink_wire::words::Words;
-use unblink_workload::answer::{Condition, Expect, KEPT_BYTES_MAX, Missed, Unmet};
+use unblink_workload::answer::{Capture, Condition, Expect, KEPT_BYTES_MAX, Missed, Told, Unmet};
 use unblink_workload::{Composer, Kept};
 
 /// The only request.
@@ -49,6 +49,8 @@ pub struct Tried {
     pub head: Vec<u8>,
     /// The answer's body as it arrived, as far as it may be looked at. Codings such as gzip are not undone.
     pub body: Vec<u8>,
+    /// The values that the answer tells by themselves, where the request asks for them.
+    pub told: Vec<Told>,
     /// The protocol's view of the answer, if the answer is whole.
     pub reply: Option<Reply>,
     /// The time from the attempt to connect to the last byte of the answer.
@@ -73,8 +75,8 @@ pub struct AskedOnce {
 impl Tried {
     /// The result when nothing was sent.
     pub(crate) fn nothing(result: Result<(), PreflightError>) -> Tried {
-        let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
-        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, then: Then::Done, result }
+        let (sent, head, body, told) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Tried { sent, head, body, told, reply: None, took: Nanos::ZERO, room: None, then: Then::Done, result }
     }
 }
 
@@ -207,13 +209,14 @@ fn ask<P: Words + 'static>(
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), Some(error)))
         }
     };
-    let Heard { sent, head, body, reply, room, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
+    let Heard { sent, head, body, told, reply, room, .. } =
+        std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
     match held.filter(|_| reply.is_some_and(|reply| reply.reusable)) {
         Some(held) => held.keep(exchange),
         None => exchange.conn.close(CloseKind::Graceful),
     }
-    Tried { sent, head, body, reply, took, room, then, result }
+    Tried { sent, head, body, told, reply, took, room, then, result }
 }
 
 /// How an exchange ended.
@@ -371,13 +374,29 @@ fn judge<P: Words>(
         _ => {
             let objection = P::objection(reply).filter(|_| is_allowed.is_none()).map(str::to_string);
             let unmet = || expect.unmet(reply.code, &heard.head, reply.body_bytes, &heard.body);
-            objection.or_else(|| failure.map(|_| unmet().map_or_else(String::new, |unmet| in_words(&unmet))))
+            let unmet = || unmet().map(|unmet| in_words(&unmet)).or_else(|| untold(expect, &heard.told));
+            objection.or_else(|| failure.map(|_| unmet().unwrap_or_default()))
         }
     };
     match reason {
         Some(reason) => Err(PreflightError::Answer { answer: P::quote(reply, received), reason }),
         None => Ok(()),
     }
+}
+
+/// The value of an answer that `capture` takes, where the answer tells it by itself.
+pub(crate) fn told<'a>(capture: &Capture, all: &'a [Told]) -> Result<&'a [u8], Missed> {
+    let found = all.iter().find(|told| capture.is_of(told.place, told.name.as_deref()));
+    let text = &found.ok_or(Missed::Absent)?.text;
+    if text.len() > KEPT_BYTES_MAX { Err(Missed::TooLong) } else { Ok(text) }
+}
+
+/// Which of such values an answer lacks, if it lacks one.
+fn untold(expect: &Expect, all: &[Told]) -> Option<String> {
+    let told_ones = expect.captures.iter().filter(|captured| captured.capture.is_told());
+    told_ones
+        .map(|captured| (captured, told(&captured.capture, all)))
+        .find_map(|(captured, found)| found.err().map(|why| why_missed(&captured.name, why)))
 }
 
 /// Why the value called `name` was not taken from an answer.

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::preflight::{AskedOnce, PreflightError, Tried, once, why_missed};
+use crate::preflight::{AskedOnce, PreflightError, Tried, once, told, why_missed};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -61,17 +61,21 @@ impl<P: Words + 'static> Setup<P> {
     pub fn ask_and_tell(&self, number: usize) -> Option<AskedOnce> {
         let tried = once(&self.job, number, self.timeout)?;
         let taken = match tried.result {
-            Ok(()) => self.take(number, &tried.head, &tried.body),
+            Ok(()) => self.take(number, &tried),
             Err(_) => Vec::new(),
         };
         Some(AskedOnce { tried, taken })
     }
 
     /// Takes the values from the answer to request `number`. They are kept only if none is missing.
-    fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Vec<Result<Vec<u8>, String>> {
+    fn take(&self, number: usize, tried: &Tried) -> Vec<Result<Vec<u8>, String>> {
+        let Tried { head, body, .. } = tried;
         let mut decoded = Vec::new();
         let body = Coding::of(head).decode(body, &mut decoded);
         let one = |Captured { name, capture, .. }: &Captured| {
+            if capture.is_told() {
+                return told(capture, &tried.told).map(<[u8]>::to_vec).map_err(|why| why_missed(name, why));
+            }
             let body = match &body {
                 Ok(body) => *body,
                 Err(why) if capture.reads_body() => return Err(format!("its body can't be decoded: {why}")),

@@ -1,7 +1,9 @@
 //! A journey that is walked once, step by step. Values taken from an answer fill in the steps after it.
 
 use crate::job::Job;
-use crate::preflight::{AskedOnce, Held, PreflightError, Tried, composed, once_on, target_of, why_missed};
+use crate::preflight::{
+    AskedOnce, Held, PreflightError, Tried, composed, once_on, target_of, told, why_missed,
+};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use unblink_core::arrival::Arrival;
@@ -123,7 +125,11 @@ impl Walk {
                 body => Ok(body.as_ref().copied().unwrap_or_default()),
             };
             let value = body.and_then(|body| {
-                let taken = self.kept.take((PLACE, owner), captured, &tried.head, body);
+                let taken = match captured.capture.is_told() {
+                    true => told(&captured.capture, &tried.told)
+                        .and_then(|text| self.kept.put((PLACE, owner), captured.number, text)),
+                    false => self.kept.take((PLACE, owner), captured, &tried.head, body),
+                };
                 taken.map_err(|why| why_missed(&captured.name, why))?;
                 Ok(self.kept.value(PLACE, captured.number).to_vec())
             });

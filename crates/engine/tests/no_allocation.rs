@@ -8,7 +8,10 @@ mod steps;
 mod together;
 
 use calls::{job_in_calls, responder_in_calls};
-use databases::{job_in_commands, job_in_routed_statements, job_in_statements, job_in_transactions};
+use databases::{
+    job_in_commands, job_in_routed_statements, job_in_statements, job_in_transactions, job_taking_columns,
+    job_taking_columns_of_cql, job_taking_elements,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -361,6 +364,12 @@ fn allocations_of<P: Protocol + 'static>(job: Job<P>) -> (u64, u64) {
     (allocations, ok)
 }
 
+fn assert_none<P: Protocol + 'static>(name: &str, job: Job<P>) {
+    let (allocations, ok) = allocations_of(job);
+    assert!(ok > 500, "{name}: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "{name}");
+}
+
 /// The counter itself: a thread that allocates is caught.
 fn assert_counts() {
     WATCHED.store(rustix::thread::gettid().as_raw_pid(), Ordering::SeqCst);
@@ -410,32 +419,17 @@ fn a_plaintext_request_allocates_nothing() {
         ("templated", templated(job(plain, even(), Pool::Fixed { n: 1 }, &[]))),
         ("journeys", travelling(session, even())),
     ] {
-        let (allocations, ok) = allocations_of(job);
-        assert!(ok > 500, "{name}: {ok} answers prove nothing");
-        assert_eq!(allocations, 0, "{name}");
+        assert_none(name, job);
     }
-    let (allocations, ok) = allocations_of(job_in_two(responder_in_two(), closed()));
-    assert!(ok > 500, "HTTP/2: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "HTTP/2");
-    let (allocations, ok) = allocations_of(job_in_calls(responder_in_calls(), closed()));
-    assert!(ok > 500, "gRPC: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "gRPC");
-    let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
-    assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "WebSocket");
-    let (allocations, ok) = allocations_of(job_in_commands(closed()));
-    assert!(ok > 500, "Redis: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "Redis");
-    let (allocations, ok) = allocations_of(job_in_transactions(closed()));
-    assert!(ok > 500, "PostgreSQL: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "PostgreSQL");
-    let (allocations, ok) = allocations_of(job_in_statements(closed()));
-    assert!(ok > 500, "CQL: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "CQL");
-    let (allocations, ok) = allocations_of(job_in_routed_statements(closed()));
-    assert!(ok > 500, "CQL over two nodes: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "CQL over two nodes");
-    let (allocations, ok) = allocations_of(job_in_steps(responder_to_steps(), even()));
-    assert!(ok > 500, "steps over a WebSocket: {ok} answers prove nothing");
-    assert_eq!(allocations, 0, "steps over a WebSocket");
+    assert_none("HTTP/2", job_in_two(responder_in_two(), closed()));
+    assert_none("gRPC", job_in_calls(responder_in_calls(), closed()));
+    assert_none("WebSocket", job_in_messages(responder_in_messages(), closed()));
+    assert_none("Redis", job_in_commands(closed()));
+    assert_none("PostgreSQL", job_in_transactions(closed()));
+    assert_none("CQL", job_in_statements(closed()));
+    assert_none("CQL over two nodes", job_in_routed_statements(closed()));
+    assert_none("values of Redis", job_taking_elements(closed()));
+    assert_none("values of PostgreSQL", job_taking_columns(closed()));
+    assert_none("values of CQL", job_taking_columns_of_cql(closed()));
+    assert_none("steps over a WebSocket", job_in_steps(responder_to_steps(), even()));
 }

@@ -59,6 +59,7 @@ pub mod ring;
 mod said;
 mod scan;
 mod syntax;
+mod valued;
 mod violations;
 mod whole;
 pub mod words;

@@ -5,6 +5,7 @@
 //! spliced into a statement's text ([`Transaction`]). Nothing of an answer is kept: [`reader`] checks it as its bytes pass by.
 
 mod codes;
+mod columns;
 mod connection;
 mod fault;
 #[cfg(test)]

@@ -22,6 +22,20 @@ pub struct Reply {
     pub reusable: bool,
 }
 
+/// One value of an answer, whole: all of it, or one of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Value<'a> {
+    /// Its place among those that the answer holds, from 0; nothing if the answer is this value.
+    pub place: Option<u64>,
+    /// How the answer calls it: by its column, or by the value before it.
+    pub name: Option<&'a [u8]>,
+    /// As it stands in the body. Of one that is longer than [`VALUE_BYTES_MAX`], at least a byte more than that.
+    pub text: &'a [u8],
+}
+
+/// Bytes of a value that is told by itself, at the most.
+pub const VALUE_BYTES_MAX: usize = 8 << 10;
+
 /// What the codes of answers are called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codes {
@@ -69,6 +83,9 @@ pub trait Sink {
     fn message(&mut self, _tag: Tag) {}
     /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
     fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
+    /// A value of an answer by itself, after its pieces. Said only of requests that ask for it; not of what is nothing (null), of
+    /// an error or of what holds others; and of rows only for the first.
+    fn value(&mut self, _tag: Tag, _value: Value<'_>) {}
     /// The answer that is whole next leaves something open on its connection, such as a transaction: whoever is not to go on
     /// with it must not use the connection. If nobody is, the answer says that it may not be used again.
     fn left_open(&mut self, _tag: Tag) {}

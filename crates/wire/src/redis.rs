@@ -6,6 +6,7 @@
 mod codes;
 mod command;
 mod connection;
+mod control;
 mod fault;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -14,6 +15,7 @@ mod line;
 mod names;
 mod reader;
 mod series;
+mod values;
 mod words;
 
 pub use codes::{NIL, OK, name as code_name};

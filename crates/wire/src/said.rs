@@ -1,7 +1,7 @@
 //! What connections say of requests, as tests read it.
 
 use crate::blank::Filler;
-use crate::protocol::{Reply, Sink, Tag, Violation};
+use crate::protocol::{Reply, Sink, Tag, Value, Violation};
 
 /// A line for each thing that was said.
 pub(crate) struct Said {
@@ -24,6 +24,14 @@ impl Sink for Said {
     }
     fn head(&mut self, _: Tag, _: &[u8]) {}
     fn body(&mut self, _: Tag, _: &[u8]) {}
+    fn value(&mut self, tag: Tag, Value { place, name, text }: Value<'_>) {
+        let [name, text] = [name.unwrap_or_default(), text].map(String::from_utf8_lossy);
+        let place = place.map_or("all".to_string(), |place| place.to_string());
+        self.lines.push(format!("value {} {place} {name}={text}", tag.0));
+    }
+    fn left_open(&mut self, tag: Tag) {
+        self.lines.push(format!("open {}", tag.0));
+    }
     fn followed(&mut self, tag: Tag) {
         self.lines.push(format!("followed {}", tag.0));
     }

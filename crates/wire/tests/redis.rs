@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use redis::Value;
 use std::path::Path;
 use unblink_wire::blank::{Filler, place};
-use unblink_wire::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
+use unblink_wire::protocol::{Carrier, Protocol, Reply, Sink, Tag, Value as Told, Violation};
 use unblink_wire::redis::fuzzing::{COMMANDS, Driven, Event, check, drive};
 use unblink_wire::redis::{Command, Greeting, Redis, Settings};
 
@@ -129,6 +129,17 @@ proptest! {
         }
     }
 
+    /// Whatever a server answers: each value by itself is what the other implementation finds there.
+    #[test]
+    fn values_are_those_that_another_client_finds(reply in reply(true), cut in 1..400usize) {
+        let mut connection = ready(true);
+        let (mut shared, mut kept) = (Redis::shared(1), Values::default());
+        let command = Command::new(&[b"X".to_vec()], false).telling();
+        connection.submit(&mut shared, Tag(0), 0, &command, &mut Words(&[]));
+        reply.chunks(cut).for_each(|piece| connection.feed(&mut shared, piece, &mut kept).expect("a reply"));
+        prop_assert_eq!(kept.0, values_of_the_other(&redis::parse_redis_value(&reply).expect("a reply")));
+    }
+
     #[test]
     fn cuts_never_matter(replies in vec(reply(true), 0..5), changed in vec((any::<usize>(), any::<u8>()), 0..3), seed in any::<u8>()) {
         let mut bytes = replies.concat();
@@ -171,7 +182,7 @@ proptest! {
         // Nothing else is written with two braces.
         prop_assume!(!words.iter().any(|word| word.windows(2).any(|two| two == b"{{")));
         let command = Command::new(&places.collect::<Vec<_>>(), true);
-        let mut connection = ready();
+        let mut connection = ready(false);
         let (mut shared, tag) = (Redis::shared(1), Tag(0));
         connection.submit(&mut shared, tag, 0, &command, &mut Words(&words));
         prop_assert_eq!(connection.output(std::slice::from_ref(&command)).concat(), expected);
@@ -199,10 +210,51 @@ impl Sink for Nobody {
     fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
 }
 
+/// What is told of values: place, name and text.
+#[derive(Default)]
+struct Values(Vec<(Option<u64>, Option<Vec<u8>>, Vec<u8>)>);
+
+impl Sink for Values {
+    fn ready(&mut self) {}
+    fn room(&mut self, _: u32) {}
+    fn retired(&mut self) {}
+    fn first(&mut self, _: Tag) {}
+    fn head(&mut self, _: Tag, _: &[u8]) {}
+    fn body(&mut self, _: Tag, _: &[u8]) {}
+    fn value(&mut self, _: Tag, Told { place, name, text }: Told<'_>) {
+        self.0.push((place, name.map(<[u8]>::to_vec), text.to_vec()));
+    }
+    fn done(&mut self, _: Tag, _: Reply) {}
+    fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
+}
+
+/// The text of what is a value, and holds no others.
+fn single(value: &Value) -> Option<Vec<u8>> {
+    let is_none =
+        matches!(value, Value::Nil | Value::ServerError(_) | Value::Array(_) | Value::Set(_) | Value::Map(_));
+    let mut lines = Vec::new();
+    (!is_none).then(|| flatten(value, &mut lines, &mut None))?;
+    lines.pop()
+}
+
+fn values_of_the_other(value: &Value) -> Vec<(Option<u64>, Option<Vec<u8>>, Vec<u8>)> {
+    let all: Vec<&Value> = match value {
+        Value::Array(values) | Value::Set(values) => values.iter().collect(),
+        Value::Map(pairs) => pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
+        value => return single(value).into_iter().map(|text| (None, None, text)).collect(),
+    };
+    let texts: Vec<Option<Vec<u8>>> = all.into_iter().map(single).collect();
+    let named = (0..).zip(&texts).filter_map(|(place, text)| {
+        let before = (place % 2 == 1).then(|| texts[place as usize - 1].clone()).flatten();
+        Some((Some(place), before, text.clone()?))
+    });
+    named.collect()
+}
+
 /// A connection that has greeted.
-fn ready() -> Redis {
+fn ready(is_resp3: bool) -> Redis {
     let greeting = Greeting::new(false, None, 0).into();
-    let settings = Settings { greeting, is_resp3: false, limits: Default::default(), depth: 1 };
+    let settings = Settings { greeting, is_resp3, limits: Default::default(), depth: 1 };
     let (mut redis, mut shared) = (Redis::new(&settings), Redis::shared(1));
     assert_eq!(redis.begin(Carrier::Plain), Ok(false));
     redis.wrote(redis.output(&[]).concat().len());

@@ -95,6 +95,30 @@ impl Kept {
         if is_there { Ok(()) } else { Err(Missed::Absent) }
     }
 
+    /// Takes a value that the answer to the request `owner` of the journey at `place` tells by itself.
+    ///
+    /// # Errors
+    /// It is too long.
+    pub fn put(
+        &mut self,
+        (place, owner): (Option<NonZeroU16>, u64),
+        number: u32,
+        text: &[u8],
+    ) -> Result<(), Missed> {
+        let at = index(place);
+        // As above.
+        if self.owners.get(at).is_none_or(|known| place.is_some() && *known != owner) {
+            return Ok(());
+        }
+        let value = &mut self.values[at * self.width + number as usize];
+        value.clear();
+        if text.len() > KEPT_BYTES_MAX {
+            return Err(Missed::TooLong);
+        }
+        value.extend_from_slice(text);
+        Ok(())
+    }
+
     /// Writes a value of the journey at `place` anew, for its request `owner`: `write` is given what it is. Nothing where the
     /// place is another's by now.
     pub fn rewrite<T>(
@@ -215,6 +239,19 @@ mod tests {
         assert_eq!(kept.take((None, 1), &all, b"", &larger), Err(Missed::TooLong));
         assert_eq!(Kept::new(5, 0).value(ONE, 0), b"");
         assert_eq!(Kept::filled(2, b"x").value(ONE, 1), b"x");
+    }
+
+    #[test]
+    fn a_value_that_is_told_is_taken_as_any_other() {
+        let mut kept = Kept::new(1, 1);
+        kept.begin(ONE, 1, of(1));
+        assert_eq!(kept.put((ONE, 1), 0, b"a"), Ok(()));
+        assert_eq!(kept.put((ONE, 9), 0, b"late"), Ok(()));
+        assert_eq!(kept.value(ONE, 0), b"a");
+        for place in [ONE, None] {
+            assert_eq!(kept.put((place, 1), 0, &vec![b'x'; KEPT_BYTES_MAX + 1]), Err(Missed::TooLong));
+        }
+        assert_eq!(kept.value(ONE, 0), b"");
     }
 
     #[test]

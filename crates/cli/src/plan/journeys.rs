@@ -12,11 +12,12 @@ use super::value;
 use crate::errors;
 use crate::expect;
 use crate::journey::{Chance, Journey, PlannedJourney, PlannedStep, Repeat, Step};
+use crate::request::Request;
 use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
 use crate::request::steps::SocketStep;
-use crate::request::url::Origin;
-use crate::request::{Request, Taking};
+use crate::request::taking::{self, Taking};
+use crate::request::url::{Origin, Speaks};
 use crate::think::{Measured, ThinkArg};
 use anyhow::{Error, Result};
 use std::sync::Arc;
@@ -365,8 +366,23 @@ fn step(
     }))?;
     let name = planned.name.take().unwrap_or_else(|| format!("step {}", place.number + 1));
     let name = format!("{journey}: {name}");
-    let mut taking =
-        Taking { known: so_far.known, captures, until, redirects: None, holds_connection: so_far.holds };
+    let mut taking = Taking {
+        known: so_far.known,
+        tells_values: captures.iter().any(|captured| captured.capture.is_told()),
+        captures,
+        until,
+        redirects: None,
+        holds_connection: so_far.holds,
+    };
+    let unfit = |captures: &[Captured], speaks| {
+        let unfit = captures.iter().find_map(|one| Some((one, taking::refusal(&one.capture, speaks)?)));
+        unfit.map(|(one, why)| at_fault("capture", &format!("{}: {why}", one.name)))
+    };
+    if over_ws.is_some()
+        && let Some(error) = unfit(&taking.captures, Speaks::WebSocket)
+    {
+        return Err(error);
+    }
     if let Some(kind) = over_ws {
         taking.until = sockets::conditions(plan, table, &planned.awaits)?;
         let around = (so_far.socket.as_ref(), paths.target, paths.lets);
@@ -390,5 +406,8 @@ fn step(
     let (name, share) = (Some(name), None);
     let one = One { name, url, share, inserts, json, form, multipart, own, taking };
     let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
-    Ok(Step { request, spec, measured })
+    match unfit(&request.parts.taking.captures, request.url.origin.speaks) {
+        Some(error) => Err(error),
+        None => Ok(Step { request, spec, measured }),
+    }
 }

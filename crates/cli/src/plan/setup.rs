@@ -8,8 +8,8 @@ use super::requests::{One, built, captures};
 use super::user::User;
 use super::value;
 use crate::errors;
-use crate::request::Taking;
 use crate::request::body::BodyFiles;
+use crate::request::taking::{self, Taking};
 use crate::request::version::Version;
 use crate::setup::{PlannedSetup, SetupRequest};
 use anyhow::Result;
@@ -77,14 +77,23 @@ fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
 fn one(plan: &PlanFile, table: &Table, paths: Paths<'_>, files: &mut BodyFiles) -> Result<SetupRequest> {
     let PlannedSetup { name, url, capture: _, every, json, form, multipart, own } =
         value::read(plan, table, SETUP)?;
-    let taking = Taking::default();
+    let at_fault = |name: &str, why: &dyn std::fmt::Display| {
+        plan.error(&values_of(&table.given, "capture")[0], format!("{name}: {why}"))
+    };
+    let captures: Vec<(String, Capture)> =
+        errors::all(captures(plan, table)?.into_iter().map(|(name, text)| {
+            let capture = Capture::parse(&text).map_err(|error| at_fault(&name, &error))?;
+            Ok((name, capture))
+        }))?;
+    let tells_values = captures.iter().any(|(_, capture)| capture.is_told());
+    let taking = Taking { tells_values, ..Taking::default() };
     let one = One { name, url, share: None, inserts: false, json, form, multipart, own, taking };
     let request = built(plan, table, one, paths.target, None, paths.lets, files)?;
-    let captures = errors::all(captures(plan, table)?.into_iter().map(|(name, text)| {
-        let capture = Capture::parse(&text).map_err(|error| {
-            plan.error(&values_of(&table.given, "capture")[0], format!("{name}: {error}"))
-        })?;
-        Ok((name, capture))
-    }))?;
+    let speaks = request.url.origin.speaks;
+    let unfit =
+        |(name, capture): &(String, Capture)| Some(at_fault(name, &taking::refusal(capture, speaks)?));
+    if let Some(error) = captures.iter().find_map(unfit) {
+        return Err(error);
+    }
     Ok(SetupRequest { request, captures, every })
 }

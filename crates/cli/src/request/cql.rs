@@ -128,6 +128,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     };
     let statement =
         statement.map_err(|error| refused(&["cql"], format!("the statement can't be sent: {error}")))?;
+    let statement = if parts.taking.tells_values { statement.telling() } else { statement };
     if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
         refuse!(["expect"], "--expect '{one}': an answer of CQL has no headers");
     }

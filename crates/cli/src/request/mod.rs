@@ -17,6 +17,7 @@ pub(crate) mod references;
 pub(crate) mod series;
 pub(crate) mod share;
 pub(crate) mod steps;
+pub(crate) mod taking;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
@@ -40,12 +41,13 @@ use share::Share;
 use std::path::Path;
 use std::sync::Arc;
 use steps::SocketStep;
+use taking::Taking;
 use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_wire::redis::is_reading;
 use unblink_wire::{RenderError, RequestBuilder, http2, parse_header};
-use unblink_workload::answer::{Captured, Condition, Redirects};
+use unblink_workload::answer::Condition;
 use unblink_workload::{Composition, Lets};
 use url::{Speaks, Url};
 use version::{Rendered, Version};
@@ -97,20 +99,6 @@ pub(crate) struct Parts {
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
     pub taking: Taking,
-}
-
-/// What a step of a journey takes from its answers, and may use of those before.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Taking {
-    /// A bit for each value that its journey has by then.
-    pub known: u64,
-    pub captures: Vec<Captured>,
-    /// It is asked again and again until its answer is like this.
-    pub until: Vec<Condition>,
-    /// Where its answers may send it on.
-    pub redirects: Option<Redirects>,
-    /// Its journey holds its connection.
-    pub holds_connection: bool,
 }
 
 impl Parts {

@@ -69,6 +69,7 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     };
     let transaction =
         transaction.map_err(|error| refused(&["sql"], format!("the statement can't be sent: {error}")))?;
+    let transaction = if parts.taking.tells_values { transaction.telling() } else { transaction };
     if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
         refuse!(["expect"], "--expect '{one}': an answer of PostgreSQL has no headers");
     }

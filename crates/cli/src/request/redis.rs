@@ -156,9 +156,12 @@ pub(super) fn numbered(request: &Request) -> Result<String> {
 
 /// Why the command can't be measured with so many at once on a connection, if it can't.
 pub(crate) fn check_depth(request: &Request, depth: u32) -> Result<()> {
+    let holds = request.parts.taking.holds_connection;
     let Ok(text) = filled_with(text_of(request), "1") else { return Ok(()) };
     // What is no command is told of when it is rendered.
-    let Some(why) = words(&text).ok().and_then(|words| redis::refused(&words, depth)) else { return Ok(()) };
+    let Some(why) = words(&text).ok().and_then(|words| redis::refused(&words, depth, holds)) else {
+        return Ok(());
+    };
     refuse!(["command", "depth"], "{}: {why}", name_of(request))
 }
 
@@ -205,13 +208,15 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
              --request '80% GET {{{{key}}}}'"
         );
     }
-    if let Some(why) = redis::refused(&words, 1) {
+    if let Some(why) = redis::refused(&words, 1, parts.taking.holds_connection) {
         refuse!(["command"], "{}: {why}", String::from_utf8_lossy(first));
     }
     if let Some(one) = parts.expect.iter().find(|one| matches!(one, Condition::Header(..))) {
         refuse!(["expect"], "--expect '{one}': a reply of Redis has no headers");
     }
-    Ok(Rendered::Redis(login(url)?, Command::new(&words, is_filled)))
+    let command = Command::new(&words, is_filled);
+    let command = if parts.taking.tells_values { command.telling() } else { command };
+    Ok(Rendered::Redis(login(url)?, command))
 }
 
 /// Commands in lines, each of which is asked once the one before is answered.

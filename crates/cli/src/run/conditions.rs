@@ -1,6 +1,6 @@
 //! What the answers to the requests of a run must be like.
 
-use crate::request::Taking;
+use crate::request::taking::Taking;
 use std::sync::Arc;
 use unblink_workload::answer::{Condition, Expect, Expects, Reader};
 

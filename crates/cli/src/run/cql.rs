@@ -3,19 +3,15 @@
 use crate::args::run::RunArgs;
 use crate::args::target::TokenAware;
 use crate::errors::refuse;
+use crate::journey;
 use crate::request::version::HttpArg;
 use anyhow::Result;
 use unblink_workload::answer::Condition;
 
 /// Flags that are for others, and what Cassandra can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    if args.beside().any(|request| request.url.origin.is_cql()) {
-        refuse!(
-            ["url"],
-            "a step of a journey or of [[setup]] can't be a statement of CQL: only [[requests]] can"
-        );
-    }
-    let is_cql = args.requests.iter().any(|request| request.url.origin.is_cql());
+    let all = || args.requests.iter().chain(journey::requests(&args.journeys));
+    let is_cql = all().any(|request| request.url.origin.is_cql());
     if !is_cql && args.target.token_aware == TokenAware::Off {
         refuse!(["token-aware"], "--token-aware is for Cassandra: write cql:// or cqls://, or leave it out");
     }
@@ -38,7 +34,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         );
     }
     let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
-    let mut conditions = args.requests.iter().flat_map(|request| request.parts.expect.iter());
+    let mut conditions = all().flat_map(|request| request.parts.expect.iter());
     if args.target.request.stream.is_some() || conditions.any(is_of_events) {
         refuse!(["stream"], "--stream is for answers of HTTP, and this run goes to Cassandra: leave it out");
     }

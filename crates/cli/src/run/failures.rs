@@ -206,6 +206,7 @@ fn conditions(
         sent: Vec::new(),
         head,
         body,
+        told: Vec::new(),
         reply: status.map(|code| Reply { code, body_bytes, reusable: false }),
         took: Nanos::ZERO,
         room: None,

@@ -9,9 +9,6 @@ use unblink_workload::answer::Condition;
 
 /// Flags that are for HTTP, and what PostgreSQL can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    if args.setup.iter().any(|one| one.request.url.origin.is_postgres()) {
-        refuse!(["url"], "[[setup]] can't ask PostgreSQL: only [[requests]] and steps of journeys can");
-    }
     let all = || args.requests.iter().chain(journey::requests(&args.journeys));
     let is_postgres = all().any(|request| request.url.origin.is_postgres());
     if !is_postgres || args.target.as_text {

@@ -10,19 +10,13 @@ use unblink_workload::answer::Condition;
 
 /// Flags that are for Redis or for HTTP, and what Redis can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    if args.beside().any(|request| request.url.origin.is_redis()) {
-        refuse!(
-            ["url"],
-            "a step of a journey or of [[setup]] can't be a command of Redis: only [[requests]] can"
-        );
-    }
-    let is_redis = args.requests.iter().any(|request| request.url.origin.is_redis());
+    let all = || args.requests.iter().chain(journey::requests(&args.journeys));
+    let is_redis = all().any(|request| request.url.origin.is_redis());
     if !is_redis && args.target.redis.resp.is_some() {
         refuse!(["resp"], "--resp is for Redis: write redis:// or rediss://");
     }
     let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
-    let mut all = args.requests.iter().chain(journey::requests(&args.journeys));
-    let is_postgres = all.any(|request| request.url.origin.is_postgres());
+    let is_postgres = all().any(|request| request.url.origin.is_postgres());
     let is_ordered = is_redis || is_ws || is_postgres;
     if !is_ordered && args.target.web_socket.depth.is_some() {
         refuse!(
@@ -46,12 +40,12 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         );
     }
     let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
-    let mut conditions = args.requests.iter().flat_map(|request| request.parts.expect.iter());
+    let mut conditions = all().flat_map(|request| request.parts.expect.iter());
     if args.target.request.stream.is_some() || conditions.any(is_of_events) {
         refuse!(["stream"], "--stream is for answers of HTTP, and this run goes to Redis: leave it out");
     }
     let depth = args.target.web_socket.depth.unwrap_or(1);
-    for request in &args.requests {
+    for request in all() {
         check_depth(&request.below(&args.target.request)?, depth)?;
     }
     Ok(())

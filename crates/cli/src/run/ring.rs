@@ -38,11 +38,14 @@ pub(crate) struct Reading {
     known: Vec<Address>,
 }
 
-/// How it is read, if requests are to go where their rows are. Whoever says where connections go wants them there.
+/// How it is read, if requests are to go where their rows are. Whoever says where connections go wants them there, and the requests
+/// of a journey with a connection of its own go over that one alone.
 pub(super) fn reading(args: &RunArgs, guard: &Arc<Guard>, terms: &Terms) -> Option<Reading> {
     let target = &args.target;
-    let says_where =
-        !target.connect_to.is_empty() || target.unix_socket.is_some() || target.resolve_every.is_some();
+    let says_where = !target.connect_to.is_empty()
+        || target.unix_socket.is_some()
+        || target.resolve_every.is_some()
+        || args.journeys.iter().any(|journey| journey.own_connection);
     (target.token_aware == TokenAware::On && !says_where).then(|| Reading {
         guard: guard.clone(),
         terms: terms.clone(),

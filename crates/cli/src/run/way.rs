@@ -4,6 +4,7 @@ use super::requests::in_words;
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
 use crate::guard::{Guard, Terms};
+use crate::journey;
 use crate::output;
 use crate::request::url::{Origin, SslMode};
 use crate::request::version::Version;
@@ -105,7 +106,8 @@ const POSTGRES_TLS: TlsRequest = TlsRequest {
 /// What `sslmode` asks of TLS beside the flags, as in PostgreSQL's own clients.
 fn postgres_options(args: &RunArgs, options: TlsOptions) -> Result<TlsOptions> {
     // All requests of a run have the same.
-    let mode = args.requests.first().and_then(|request| SslMode::of(&request.url.target));
+    let mut all = args.requests.iter().chain(journey::requests(&args.journeys));
+    let mode = all.next().and_then(|request| SslMode::of(&request.url.target));
     Ok(match mode {
         Some(SslMode::VerifyCa | SslMode::VerifyFull) if options.insecure => refuse!(
             ["insecure", "url"],

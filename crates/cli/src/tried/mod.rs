@@ -47,7 +47,8 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
         Some(number) => (vec![which::of_arrival(prepared.job.plan(), number)?], 0),
         None => which::all(prepared.job.plan()),
     };
-    let as_text = match prepared.job.http1() {
+    let setup_is_text = prepared.setup.as_ref().is_none_or(|setup| setup.http1().is_some());
+    let as_text = match prepared.job.http1().filter(|_| setup_is_text) {
         Some(_) => None,
         None => Some(prepared_as_text(&args.run)?),
     };

@@ -218,14 +218,15 @@ impl Trying<'_> {
         let drawn = drawn(job, &ask.arrival, &mut self.known);
         TriedRequest {
             drawn,
-            sent: Some(self.shown_request(&sent, &Made::of(job, ask.arrival.operation))),
+            sent: Some(self.shown_request(None, &sent, &Made::of(job, ask.arrival.operation))),
             ..told
         }
     }
 
     /// A request, which is `as_text` in HTTP/1.1. Of that, a command of Redis, a statement of SQL or CQL and a message of a WebSocket are the body.
-    fn shown_request(&mut self, as_text: &[u8], made: &Made) -> TriedMessage {
-        match self.sent.header.origins.iter().find_map(|origin| origin.name.scheme) {
+    fn shown_request(&mut self, setup: Option<&Asked>, as_text: &[u8], made: &Made) -> TriedMessage {
+        let of_load = || self.sent.header.origins.iter().find_map(|origin| origin.name.scheme);
+        match setup.map_or_else(of_load, |setup| setup.scheme()) {
             Some(Scheme::Redis | Scheme::Rediss | Scheme::Postgres | Scheme::Cql | Scheme::Cqls) => {
                 shown::command(Length::Whole, as_text, &self.known)
             }
@@ -264,23 +265,31 @@ impl Trying<'_> {
     ) -> TriedRequest {
         // What is drawn tells of secrets, which the request and its answer have, too.
         let drawn = drawn(job, &ask.arrival, &mut self.known);
+        // [[setup]] has a job of its own.
+        let is_of_load = std::ptr::eq(job, self.shown);
+        let setup = self.sent.setup.as_ref().filter(|_| !is_of_load);
+        let spoken = setup.map_or(self.sent.job.protocol(), Asked::protocol);
         // The very bytes, if they are text and were written.
-        let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
+        let in_http1 = match setup {
+            Some(setup) => setup.http1().is_some(),
+            None => self.sent.job.http1().is_some(),
+        };
+        let is_text = in_http1 && !tried.sent.is_empty();
         let made = Made::of(job, ask.arrival.operation);
-        let sent = self.shown_request(if is_text { &tried.sent } else { as_text }, &made);
+        let sent = self.shown_request(setup, if is_text { &tried.sent } else { as_text }, &made);
         let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
-        let head = match (self.sent.job.protocol(), tried.reply) {
+        let head = match (spoken, tried.reply) {
             (Protocol::WebSocket, Some(_)) => &b"message"[..],
             (Protocol::Redis, Some(reply)) => redis::code_name(reply.code).as_bytes(),
             (Protocol::Postgres, Some(reply)) => postgres::code_name(reply.code).as_bytes(),
             (Protocol::Cql, Some(reply)) => cql::code_name(reply.code).as_bytes(),
             _ => &tried.head,
         };
-        // [[setup]] has a job of its own.
-        let is_of_load = std::ptr::eq(job, self.shown);
         let expects = if is_of_load { self.sent.job.expects() } else { &job.expects };
-        // What is asked before the load is asked in HTTP.
-        let codes = if is_of_load { self.sent.job.codes() } else { None };
+        let codes = match setup {
+            Some(setup) => setup.codes().cloned(),
+            None => self.sent.job.codes(),
+        };
         let expect = expects.of(ask.arrival.operation);
         let mut text = Vec::new();
         // A message is shown as what it says.
@@ -306,7 +315,7 @@ impl Trying<'_> {
             sent: Some(sent),
             answer,
             took_ns: Some(tried.took.0),
-            expected: match is_of_load && self.sent.job.protocol() == Protocol::WebSocket {
+            expected: match is_of_load && spoken == Protocol::WebSocket {
                 true => expected_of_message(expect, tried),
                 false => expected(expect, tried, codes.as_ref()),
             },

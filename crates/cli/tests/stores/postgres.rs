@@ -109,6 +109,11 @@ impl Postgres {
 
     /// What PostgreSQL's own client says.
     pub(crate) fn sql(&self, statements: &str) -> String {
+        self.sql_in("postgres", statements)
+    }
+
+    /// The same in another database.
+    pub(crate) fn sql_in(&self, database: &str, statements: &str) -> String {
         for _ in 0..200 {
             let mut client = Command::new(program("psql"));
             client.args([
@@ -119,7 +124,7 @@ impl Postgres {
                 "-U",
                 "bench",
                 "-d",
-                "postgres",
+                database,
                 "-qAtc",
                 statements,
             ]);

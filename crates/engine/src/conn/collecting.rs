@@ -54,6 +54,7 @@ impl Collecting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_workload::answer::KEPT_BYTES_MAX;
 
     #[test]
     fn bodies_are_apart_and_buffers_are_used_again() {
@@ -76,6 +77,7 @@ mod tests {
     fn a_body_has_a_limit() {
         let (mut collecting, mut place) = (Collecting::default(), None);
         assert_eq!(BODY_MAX, unblink_wire::ws::COLLECTED_MAX, "of messages as of bodies");
+        assert_eq!(KEPT_BYTES_MAX, unblink_wire::protocol::VALUE_BYTES_MAX, "told as taken");
         let half = vec![0; BODY_MAX / 2];
         assert!(collecting.add(&mut place, &half) && collecting.add(&mut place, &half));
         assert!(!collecting.add(&mut place, b"x"));

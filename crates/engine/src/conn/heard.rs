@@ -28,8 +28,10 @@ pub(super) struct Heard {
     pub(super) events: Option<EventsHeard>,
     /// It sends its journey on: what asks there, or why that can't be.
     pub(super) sent_on: Option<Result<u32, FailureKind>>,
-    /// Why a value in its head can't be taken.
+    /// Why a value in its head, or one that it tells by itself, can't be taken.
     pub(super) missed: Option<Missed>,
+    /// A bit for each of what is taken that it has told by itself.
+    pub(super) told: u64,
     pub(super) coding: Coding,
     /// Of a body that is looked at as a whole.
     pub(super) body: Option<Place>,
@@ -52,6 +54,13 @@ impl Heard {
         expect.collects_body() || self.coding != Coding::Plain
     }
 
+    /// Why a value that is not looked for in its body was not taken. All of it has come.
+    pub(super) fn missed(&self, expect: &Expect) -> Option<Missed> {
+        let lacks =
+            (0..).zip(&expect.captures).any(|(at, one)| one.capture.is_told() && self.told & bit(at) == 0);
+        self.missed.or(lacks.then_some(Missed::Absent))
+    }
+
     /// Where it sends its journey on: the path and query are kept for the request that follows.
     pub(super) fn send_on(
         &self,
@@ -68,6 +77,11 @@ impl Heard {
         // Of no journey, or of one that has given the request up: it is told all the same.
         followed.unwrap_or_else(|| redirects.follow(self.code, head, &[], scratch))
     }
+}
+
+/// Of what is taken from an answer. There are no more than 64 names in a plan.
+pub(super) fn bit(at: u32) -> u64 {
+    1u64.checked_shl(at).unwrap_or_default()
 }
 
 /// The tag of a flight's request.

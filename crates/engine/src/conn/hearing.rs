@@ -245,7 +245,7 @@ impl Hearing {
         let missed = |why: Option<Missed>| why.map_or(Ok(true), |why| Err(kind_of_missed(why)));
         if !heard.is_collected(expect) {
             expected(expect.contains.as_ref().is_none_or(|needle| heard.matched == needle.len()))?;
-            return if is_awaited { missed(heard.missed) } else { Ok(false) };
+            return if is_awaited { missed(heard.missed(expect)) } else { Ok(false) };
         }
         if heard.is_too_large {
             return Err(FailureKind::UNCHECKED);
@@ -262,7 +262,7 @@ impl Hearing {
         let of_body = expect.captures.iter().filter(|captured| captured.capture.reads_body());
         let mut takes =
             of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
-        missed(heard.missed.or_else(|| takes.find_map(|why| why)))
+        missed(heard.missed(expect).or_else(|| takes.find_map(|why| why)))
     }
 
     /// Head and body of the answer to a flight, where all of each is kept.

@@ -1,8 +1,8 @@
 //! A protocol that is listened to: what a message to the user needs, and the run does not keep.
 
 use unblink_wire::blank::Filler;
-use unblink_wire::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
-use unblink_workload::answer::BODY_MAX;
+use unblink_wire::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Value, Violation};
+use unblink_workload::answer::{BODY_MAX, Told};
 
 /// Bytes kept of what the target sends first: enough to quote a line.
 const KEPT_MAX: usize = 16 * 1024;
@@ -23,6 +23,8 @@ pub(super) struct Heard {
     /// The answer's head, and its body as far as it may be looked at.
     pub(super) head: Vec<u8>,
     pub(super) body: Vec<u8>,
+    /// What it tells of itself, value by value, where that is asked for.
+    pub(super) told: Vec<Told>,
     pub(super) reply: Option<Reply>,
     /// The target takes fewer requests at once than were asked for.
     pub(super) room: Option<u32>,
@@ -185,6 +187,16 @@ impl<S: Sink> Sink for Tap<'_, S> {
         head.extend_from_slice(lines);
         head.extend_from_slice(b"\r\n");
         self.sink.trailers(tag, lines);
+    }
+
+    fn value(&mut self, tag: Tag, value: Value<'_>) {
+        let Value { place, name, text } = value;
+        self.heard.told.push(Told { place, name: name.map(<[u8]>::to_vec), text: text.to_vec() });
+        self.sink.value(tag, value);
+    }
+
+    fn left_open(&mut self, tag: Tag) {
+        self.sink.left_open(tag);
     }
 
     fn done(&mut self, tag: Tag, reply: Reply) {

@@ -14,9 +14,10 @@ use unblink_wire::Limits;
 use unblink_wire::blank::place;
 use unblink_wire::cql::{self, Cql, Options, Statement};
 use unblink_wire::postgres::{self, Postgres, Session, Transaction, User};
+use unblink_wire::protocol::Protocol;
 use unblink_wire::redis::{self, Command, Greeting, Redis};
 use unblink_wire::ring::Ring;
-use unblink_workload::answer::Expect;
+use unblink_workload::answer::{Capture, Captured, Expect};
 use unblink_workload::template::Holes;
 use unblink_workload::{Composition, Context, Lets, Values};
 
@@ -72,6 +73,48 @@ pub(crate) fn job_in_transactions(load: LoadSpec) -> Job<Postgres> {
     Job { expects: Expect::default().into(), ..job }
 }
 
+/// The same job, which takes these values of each answer.
+fn taking<P: Protocol>(job: Job<P>, texts: &[&str]) -> Job<P> {
+    let captured = |(number, text): (u32, &&str)| Captured {
+        name: text.to_string(),
+        number,
+        capture: Capture::parse(text).expect("a capture"),
+    };
+    let captures = (0..).zip(texts).map(captured).collect();
+    Job { expects: Expect { captures, ..Expect::default() }.into(), ..job }
+}
+
+/// Takes two values of a list.
+pub(crate) fn job_taking_elements(load: LoadSpec) -> Job<Redis> {
+    let address = responder(&[b"+PONG\r\n", b"*2\r\n$2\r\nid\r\n$5\r\nhello\r\n"]);
+    let command = Command::new(&[b"HGETALL".to_vec(), b"k".to_vec()], false).telling();
+    let greeting = Arc::new(Greeting::new(false, None, 0));
+    let settings = redis::Settings { greeting, is_resp3: false, limits: Limits::default(), depth: 1 };
+    let job = job_of(address, load, Pool::Fixed { n: 1 }, &[], vec![command; 2], settings);
+    taking(job, &["element 0", "field id"])
+}
+
+/// Takes a column of a row.
+pub(crate) fn job_taking_columns(load: LoadSpec) -> Job<Postgres> {
+    let address = responder(&[
+        b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I",
+        b"1\0\0\0\x04Z\0\0\0\x05I",
+        b"2\0\0\0\x04T\0\0\0\x1a\0\x01a\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0D\0\0\0\x0f\0\x01\0\0\0\x05helloC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
+    ]);
+    let transactions = vec![Transaction::new("SELECT a FROM t", false).expect("a statement").telling(); 2];
+    let user = User { name: "user".into(), password: None };
+    let session = Arc::new(Session::new(user, "shop", &[], &transactions, [7; 32]));
+    let settings = postgres::Settings { session, limits: Limits::default(), depth: 1 };
+    let job = job_of(address, load, Pool::Fixed { n: 1 }, &[], transactions, settings);
+    taking(job, &["column a"])
+}
+
+/// The same of CQL.
+pub(crate) fn job_taking_columns_of_cql(load: LoadSpec) -> Job<Cql> {
+    let address = node_in_frames(Some(FirstTogether::default()));
+    taking(job_in_frames(address, load, (1, 100), Statement::telling), &["column b"])
+}
+
 /// Takes a connection, prepares every statement, with a value of bigint that is the key and a column of text, and answers it with a
 /// row, the first ones all at once.
 fn node_in_frames(mut first: Option<FirstTogether>) -> SocketAddr {
@@ -89,6 +132,11 @@ fn node_in_frames(mut first: Option<FirstTogether>) -> SocketAddr {
             let (kind, answer) = match opcode {
                 0x01 => (0x02, &b""[..]),
                 0x09 => (0x08, &prepared[..]),
+                // Behind the statement's id and the consistency it says whether columns are to be described.
+                _ if body[6] & 2 == 0 => (
+                    0x08,
+                    &b"\0\0\0\x02\0\0\0\x01\0\0\0\x01\0\x01k\0\x01t\0\x01b\0\x0d\0\0\0\x01\0\0\0\x05hello"[..],
+                ),
                 _ => (0x08, &b"\0\0\0\x02\0\0\0\x04\0\0\0\x01\0\0\0\x01\0\0\0\x05hello"[..]),
             };
             let length = (answer.len() as u32).to_be_bytes();
@@ -106,12 +154,18 @@ fn node_in_frames(mut first: Option<FirstTogether>) -> SocketAddr {
 }
 
 /// Statements of CQL whose value differs from one arrival to the next.
-fn job_in_frames(address: SocketAddr, load: LoadSpec, connections: u32, streams: u32) -> Job<Cql> {
+fn job_in_frames(
+    address: SocketAddr,
+    load: LoadSpec,
+    (connections, streams): (u32, u32),
+    made: impl Fn(Statement) -> Statement,
+) -> Job<Cql> {
     let lets = Lets::default();
     let mut holes = Holes::new(&lets, 0);
     let text = holes.read("SELECT b FROM t WHERE a = {{index}}", Context::Body, place).expect("a template");
     let composition = Some(Composition::new(holes.into_holes()));
-    let mut statements = vec![Statement::new(&text, true, Options::default()).expect("a statement"); 2];
+    let statement = Statement::new(&text, true, Options::default()).expect("a statement");
+    let mut statements = vec![made(statement); 2];
     let session = Arc::new(cql::Session::new(None, None, &mut statements));
     let settings = cql::Settings { session, limits: Limits::default(), streams };
     let pool = Pool::Fixed { n: connections };
@@ -124,14 +178,14 @@ fn job_in_frames(address: SocketAddr, load: LoadSpec, connections: u32, streams:
 
 /// To any node.
 pub(crate) fn job_in_statements(load: LoadSpec) -> Job<Cql> {
-    job_in_frames(node_in_frames(Some(FirstTogether::default())), load, 1, 100)
+    job_in_frames(node_in_frames(Some(FirstTogether::default())), load, (1, 100), |plain| plain)
 }
 
 /// To the one of two that has the row, with one request at a time on each connection: more users than that wait, and requests change
 /// places.
 pub(crate) fn job_in_routed_statements(load: LoadSpec) -> Job<Cql> {
     let nodes = [node_in_frames(None), node_in_frames(None)];
-    let mut job = job_in_frames(nodes[0], load, 2, 1);
+    let mut job = job_in_frames(nodes[0], load, (2, 1), |plain| plain);
     let ring = Ring::new(nodes.to_vec(), vec![(0, vec![0]), (i64::MAX, vec![1])]);
     job.targets[0].routing = Some(Arc::new(Routing::new(ring)));
     job

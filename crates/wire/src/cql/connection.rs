@@ -12,7 +12,7 @@ use super::streams::{Streams, Waits};
 use crate::Limits;
 use crate::blank::Filler;
 use crate::outgoing::{Outgoing, Spare};
-use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
+use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Value, Violation};
 use std::sync::Arc;
 
 /// What is the same for all connections.
@@ -190,6 +190,8 @@ impl Protocol for Cql {
             let (number, answer) = match event {
                 Event::Begins(header) => {
                     self.begins(header, sink)?;
+                    let stream = self.streams.get_mut(header.stream);
+                    self.reader.tell_values(stream.is_some_and(|stream| stream.tells_values));
                     continue;
                 }
                 Event::Untyped(number) => {
@@ -202,6 +204,12 @@ impl Protocol for Cql {
                     let stream = self.streams.get_mut(number).ok_or(Fault::UnknownMessage)?;
                     stream.bytes += piece.len() as u64;
                     sink.body(stream.tag, piece);
+                    continue;
+                }
+                Event::Value(number, (column, name), text) => {
+                    let stream = self.streams.get_mut(number).ok_or(Fault::UnknownMessage)?;
+                    let place = Some(column as u64);
+                    sink.value(stream.tag, Value { place, name: Some(name), text });
                     continue;
                 }
                 Event::Ends(_, Answer::Event) => {

@@ -27,6 +27,12 @@ impl Statement {
         Statement { must_find: true, ..self }
     }
 
+    /// The same, whose first row's values are told by themselves ([`Sink::value`](crate::protocol::Sink::value)): the server is asked
+    /// for the names of its columns with each answer.
+    pub fn telling(self) -> Statement {
+        Statement { tells_values: true, ..self }
+    }
+
     /// How each of its statements is executed, in turn.
     pub fn options(&self) -> impl Iterator<Item = Options> + '_ {
         [Some(self), self.next.as_deref()].into_iter().flatten().map(|one| one.options)

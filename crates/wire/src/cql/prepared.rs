@@ -31,7 +31,7 @@ impl Prepared {
         let id = fields.string()?;
         let (mut of_values, mut key, mut of_columns) = (Vec::new(), Vec::new(), Vec::new());
         parameters(fields, &mut of_values, &mut key)?;
-        columns(fields, &mut of_columns)?;
+        columns(fields, &mut of_columns, &mut Vec::new())?;
         let (parameters, columns) = (of_values.into(), of_columns.into());
         Ok(Prepared { id: id.into(), parameters, key: key.into(), columns })
     }

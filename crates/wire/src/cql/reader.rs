@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::fields::{Fields, Stop};
 use super::frame::{HEADER_BYTES, Header, LENGTH_MAX, RESPONSE, flag, opcode};
-use super::result::{self, Described, kind, pass_flagged};
+use super::result::{self, Described, Name, kind, pass_flagged};
 use super::rows::{Piece, Rows};
 use super::types::Type;
 use crate::protocol::Violation;
@@ -24,6 +24,8 @@ pub(super) enum Event<'a> {
     Untyped(i16),
     /// A piece of rows as text.
     Piece(i16, &'a [u8]),
+    /// A value of the first row by itself, where values are told: its column's number and name, and its text.
+    Value(i16, (usize, &'a [u8]), &'a [u8]),
     /// A frame is whole.
     Ends(i16, Answer<'a>),
 }
@@ -94,6 +96,9 @@ pub(super) struct Reader {
     kept: Vec<u8>,
     known: Known,
     rows: Rows,
+    /// Where the names of its columns stand in what is kept, as far as they are said.
+    names: Vec<Name>,
+    tells_values: bool,
 }
 
 impl Reader {
@@ -106,12 +111,19 @@ impl Reader {
             kept: Vec::with_capacity(4 * KEPT_FIRST),
             known: Known::Void,
             rows: Rows::new(),
+            names: Vec::new(),
+            tells_values: false,
         }
     }
 
     /// The stream of the frame that has begun and is not whole.
     pub(super) fn inside(&self) -> Option<i16> {
         (!matches!(self.at, At::Header(_))).then_some(self.header.stream)
+    }
+
+    /// Values of the first row of the frame that has begun are told by themselves, or not.
+    pub(super) fn tell_values(&mut self, tells_values: bool) {
+        self.tells_values = tells_values;
     }
 
     /// The types of the columns of rows that do not say them, as far as they are known.
@@ -171,6 +183,17 @@ impl Reader {
                             return Ok(Some(Event::Piece(stream, &self.kept[end - n..end])));
                         }
                         Piece::Taken(n) => return Ok(Some(Event::Piece(stream, &whole[taken - n..taken]))),
+                        Piece::Value(column) => {
+                            let kept = self.kept.len();
+                            let name = self
+                                .names
+                                .get(column)
+                                .map(|&(left, length)| kept - left - length..kept - left);
+                            // Of columns without names nothing can be asked for.
+                            let Some(name) = name else { continue };
+                            let column = (column, &self.kept[name]);
+                            return Ok(Some(Event::Value(stream, column, self.rows.value())));
+                        }
                         Piece::Nothing if taken > 0 => {}
                         Piece::Nothing if self.rows.is_whole() => {
                             if from < self.kept.len() || self.left > 0 {
@@ -207,6 +230,7 @@ impl Reader {
             self.kept.shrink_to(KEPT_ROOM);
         }
         (self.header, self.left) = (header, header_length);
+        self.tells_values = false;
         self.at = At::Kept(header_length.min(KEPT_FIRST));
         Ok(header)
     }
@@ -215,14 +239,16 @@ impl Reader {
     fn look(&mut self) -> Result<bool, Violation> {
         let mut fields = Fields(&self.kept);
         self.rows.columns.clear();
-        let found = read(&self.header, &mut fields, self.left == 0, &mut self.rows.columns);
+        self.names.clear();
+        let (types, names) = (&mut self.rows.columns, &mut self.names);
+        let found = read(&self.header, &mut fields, self.left == 0, (types, names));
         let from = self.kept.len() - fields.0.len();
         match found {
             Ok(Found::Rows(described, rows)) => {
                 if !described.has_types {
                     self.rows.columns.resize(described.columns, Type::Other);
                 }
-                self.rows.begin(rows, described.is_conditional);
+                self.rows.begin(rows, described.is_conditional, self.tells_values);
                 (self.known, self.at) = (Known::Rows { are_some: rows > 0 }, At::Rows(from));
                 return Ok(!described.has_types && rows > 0);
             }
@@ -276,12 +302,12 @@ enum Found {
     Known(Known),
 }
 
-/// Reads what a body begins with. Types of columns are appended to `types`.
+/// Reads what a body begins with. Types of columns are appended to `types`, and where their names stand to `names`.
 fn read(
     header: &Header,
     fields: &mut Fields<'_>,
     is_whole: bool,
-    types: &mut Vec<Type>,
+    (types, names): (&mut Vec<Type>, &mut Vec<Name>),
 ) -> Result<Found, Stop> {
     pass_flagged(header.flags, fields)?;
     Ok(Found::Known(match header.opcode {
@@ -294,7 +320,7 @@ fn read(
         opcode::RESULT => match fields.int()? {
             kind::VOID | kind::SET_KEYSPACE | kind::SCHEMA_CHANGE => Known::Void,
             kind::ROWS => {
-                let (described, rows) = result::rows(fields, types)?;
+                let (described, rows) = result::rows(fields, types, names)?;
                 return Ok(Found::Rows(described, rows));
             }
             kind::PREPARED if is_whole => return Ok(Found::Prepared),
@@ -330,6 +356,7 @@ mod tests {
                         said += &format!("{} {stream}>", answer.split(['(', ' ']).next().unwrap());
                     }
                     Some(Event::Untyped(_)) => reader.set_columns(columns),
+                    Some(Event::Value(..)) => unreachable!("nobody asks"),
                 }
             }
         }

@@ -50,10 +50,17 @@ pub(super) fn pass_flagged(flags: u8, fields: &mut Fields<'_>) -> Result<(), Sto
     Ok(())
 }
 
-/// Reads what is said of the columns of rows. Their types are appended to `types`.
-pub(super) fn columns(fields: &mut Fields<'_>, types: &mut Vec<Type>) -> Result<Described, Stop> {
+/// Where the name of a column stands: how many bytes are left of the fields behind it, and how many it has.
+pub(super) type Name = (usize, usize);
+
+/// Reads what is said of the columns of rows. Their types are appended to `types`, and where their names stand to `names`.
+pub(super) fn columns(
+    fields: &mut Fields<'_>,
+    types: &mut Vec<Type>,
+    names: &mut Vec<Name>,
+) -> Result<Described, Stop> {
     let (flags, columns) = (fields.int()?, fields.count()?);
-    described((flags, columns), fields, types)
+    described((flags, columns), fields, types, names)
 }
 
 /// The same of the values of a prepared statement. Those that make up the partition key, by number and in its order, are appended to
@@ -70,13 +77,14 @@ pub(super) fn parameters(
     if key.iter().any(|&value| usize::from(value) >= columns) {
         return Err(Fault::BadMessage.into());
     }
-    described((flags, columns), fields, types).map(|_| ())
+    described((flags, columns), fields, types, &mut Vec::new()).map(|_| ())
 }
 
 fn described(
     (flags, columns): (i32, usize),
     fields: &mut Fields<'_>,
     types: &mut Vec<Type>,
+    names: &mut Vec<Name>,
 ) -> Result<Described, Stop> {
     if flags & of_metadata::MORE_PAGES != 0 {
         fields.pass_bytes()?;
@@ -101,6 +109,7 @@ fn described(
             pass_table(fields)?;
         }
         let name = fields.string()?;
+        names.push((fields.0.len(), name.len()));
         described.is_conditional |= column == 0 && name == b"[applied]";
         types.push(Type::read(fields)?);
     }
@@ -108,8 +117,12 @@ fn described(
 }
 
 /// Rows that are to come: how many, and what is said of their columns.
-pub(super) fn rows(fields: &mut Fields<'_>, types: &mut Vec<Type>) -> Result<(Described, u32), Stop> {
-    let described = columns(fields, types)?;
+pub(super) fn rows(
+    fields: &mut Fields<'_>,
+    types: &mut Vec<Type>,
+    names: &mut Vec<Name>,
+) -> Result<(Described, u32), Stop> {
+    let described = columns(fields, types, names)?;
     let rows = fields.count()? as u32;
     // Rows without values would be any number of rows of no bytes.
     if described.columns == 0 && rows > 0 {

@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::text;
 use super::types::Type;
+use crate::valued::Gathered;
 
 /// Bytes of a value that are told as hexadecimal digits at once.
 const HEX_BYTES: usize = 32;
@@ -32,6 +33,8 @@ pub(super) enum Piece {
     Own,
     /// The last so many of the bytes that were taken.
     Taken(usize),
+    /// A value of the first row is whole, that of this column: [`Rows::value`]
+    Value(usize),
 }
 
 /// Rows: values are parted by tabs, a row ends with a line feed, and nothing at all is `\N`.
@@ -52,6 +55,11 @@ pub(super) struct Rows {
     says_applied: bool,
     /// It did not.
     is_refused: bool,
+    /// Values of the row that is coming are told by themselves.
+    tells_values: bool,
+    value: Gathered,
+    /// One is whole, and not told yet.
+    told: Option<usize>,
 }
 
 impl Rows {
@@ -67,11 +75,15 @@ impl Rows {
             is_owing: false,
             says_applied: false,
             is_refused: false,
+            tells_values: false,
+            value: Gathered::default(),
+            told: None,
         }
     }
 
-    /// So many rows are to come, whose columns are known.
-    pub(super) fn begin(&mut self, rows: u32, is_conditional: bool) {
+    /// So many rows are to come, whose columns are known. The values of the first are told by themselves if the reader
+    /// `tells_values`.
+    pub(super) fn begin(&mut self, rows: u32, is_conditional: bool, tells_values: bool) {
         self.rows_left = rows;
         self.column = 0;
         self.at = if rows == 0 { At::End } else { At::Length };
@@ -79,6 +91,7 @@ impl Rows {
         self.is_owing = false;
         self.says_applied = is_conditional && self.columns.first() == Some(&Type::Boolean);
         self.is_refused = false;
+        (self.tells_values, self.told) = (tells_values, None);
     }
 
     /// What is told beside what is taken as it is.
@@ -86,9 +99,14 @@ impl Rows {
         &self.own
     }
 
+    /// The value that is whole.
+    pub(super) fn value(&self) -> &[u8] {
+        self.value.text()
+    }
+
     /// All rows have come, and been told.
     pub(super) fn is_whole(&self) -> bool {
-        self.at == At::End && !self.is_owing
+        self.at == At::End && !self.is_owing && self.told.is_none()
     }
 
     /// The condition of the statement did not hold.
@@ -102,6 +120,9 @@ impl Rows {
         loop {
             if std::mem::take(&mut self.is_owing) {
                 return Ok((taken, Piece::Own));
+            }
+            if let Some(column) = self.told.take() {
+                return Ok((taken, Piece::Value(column)));
             }
             let rest = &source[taken..];
             match self.at {
@@ -120,8 +141,9 @@ impl Rows {
                         return Ok((taken, Piece::Nothing));
                     }
                     self.own.clear();
+                    self.gather_value(&rest[..n]);
                     match left - n as u32 {
-                        0 => self.end_value(),
+                        0 => self.end_value(false),
                         left => self.at = At::Text(left),
                     }
                     return Ok((taken + n, Piece::Taken(n)));
@@ -132,6 +154,7 @@ impl Rows {
                     if !is_whole {
                         return Ok((taken, Piece::Nothing));
                     }
+                    let from = self.own.len();
                     let (kind, bytes) = (self.columns[self.column], &self.number[..length as usize]);
                     if std::mem::take(&mut self.says_applied) {
                         self.is_refused = bytes == [0];
@@ -140,7 +163,8 @@ impl Rows {
                         self.own.extend_from_slice(b"0x");
                         text::put_hex(bytes, &mut self.own);
                     }
-                    self.end_value();
+                    self.gather_own(from);
+                    self.end_value(false);
                 }
                 At::Hex(left) => {
                     let n = rest.len().min(left as usize).min(HEX_BYTES);
@@ -150,13 +174,28 @@ impl Rows {
                     taken += n;
                     self.own.clear();
                     text::put_hex(&rest[..n], &mut self.own);
+                    self.gather_own(0);
                     match left - n as u32 {
-                        0 => self.end_value(),
+                        0 => self.end_value(false),
                         left => (self.at, self.is_owing) = (At::Hex(left), true),
                     }
                     self.is_owing = true;
                 }
             }
+        }
+    }
+
+    /// What is its own from this byte on belongs to a value.
+    fn gather_own(&mut self, from: usize) {
+        if self.tells_values {
+            self.value.add(&self.own[from..]);
+        }
+    }
+
+    /// So does a piece that is told as it is.
+    fn gather_value(&mut self, piece: &[u8]) {
+        if self.tells_values {
+            self.value.add(piece);
         }
     }
 
@@ -175,6 +214,7 @@ impl Rows {
     /// The length of a value is there.
     fn begin_value(&mut self) -> Result<(), Fault> {
         self.own.clear();
+        self.value.clear();
         if self.column > 0 {
             self.own.push(b'\t');
         }
@@ -183,11 +223,11 @@ impl Rows {
         match (length, self.columns[self.column]) {
             (-1, _) => {
                 self.own.extend_from_slice(b"\\N");
-                self.end_value();
+                self.end_value(true);
             }
             (..0, _) => return Err(Fault::BadRow),
             // Of any type a value may have no bytes.
-            (0, _) => self.end_value(),
+            (0, _) => self.end_value(false),
             (_, Type::Ascii | Type::Text) => {
                 (self.at, self.is_owing) = (At::Text(length as u32), !self.own.is_empty());
             }
@@ -195,7 +235,9 @@ impl Rows {
                 self.at = At::Short(length as u32);
             }
             _ => {
+                let from = self.own.len();
                 self.own.extend_from_slice(b"0x");
+                self.gather_own(from);
                 (self.at, self.is_owing) = (At::Hex(length as u32), true);
             }
         }
@@ -203,13 +245,15 @@ impl Rows {
     }
 
     /// A value is whole. What is its own may end the row.
-    fn end_value(&mut self) {
+    fn end_value(&mut self, is_null: bool) {
         self.says_applied = false;
+        self.told = (self.tells_values && !is_null).then_some(self.column);
         self.at = At::Length;
         self.column += 1;
         if self.column == self.columns.len() {
             self.own.push(b'\n');
             self.column = 0;
+            self.tells_values = false;
             self.rows_left -= 1;
             if self.rows_left == 0 {
                 self.at = At::End;
@@ -226,7 +270,7 @@ mod tests {
     fn told(columns: &[Type], rows: u32, bytes: &[u8], each: usize) -> Result<(String, bool), Fault> {
         let (mut all, mut said) = (Rows::new(), Vec::new());
         all.columns.extend_from_slice(columns);
-        all.begin(rows, false);
+        all.begin(rows, false, false);
         for mut piece in bytes.chunks(each) {
             loop {
                 let (taken, what) = all.step(piece)?;
@@ -234,6 +278,7 @@ mod tests {
                     Piece::Nothing if taken == 0 => break,
                     Piece::Nothing => {}
                     Piece::Own => said.extend_from_slice(all.own()),
+                    Piece::Value(_) => unreachable!("nobody asks"),
                     Piece::Taken(n) => said.extend_from_slice(&piece[taken - n..taken]),
                 }
                 piece = &piece[taken..];

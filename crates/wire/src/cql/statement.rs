@@ -123,6 +123,8 @@ pub struct Statement {
     pub(super) next: Option<Box<Statement>>,
     /// No row at all is a failure.
     pub(super) must_find: bool,
+    /// The values of its first row are told by themselves.
+    pub(super) tells_values: bool,
 }
 
 /// A value that does not fit its type.
@@ -202,6 +204,7 @@ impl Statement {
             choice: None,
             next: None,
             must_find: false,
+            tells_values: false,
         })
     }
 
@@ -232,8 +235,8 @@ impl Statement {
         out.extend_from_slice(&consistency.0.to_be_bytes());
         let mut flags = 0;
         flags |= if self.values.is_empty() { 0 } else { flag::VALUES };
-        // Where they are not known beforehand, as with conditions, they are to be said.
-        flags |= if prepared.columns.is_empty() { 0 } else { flag::SKIP_METADATA };
+        // Where they are not known beforehand, as with conditions, or are asked for by name, they are to be said.
+        flags |= if prepared.columns.is_empty() || self.tells_values { 0 } else { flag::SKIP_METADATA };
         flags |= if page_size.is_some() { flag::PAGE_SIZE } else { 0 };
         flags |= if serial_consistency.is_some() { flag::SERIAL_CONSISTENCY } else { 0 };
         out.push(flags);

@@ -33,6 +33,8 @@ pub(super) struct Stream {
     pub(super) is_further: bool,
     /// No row at all is a failure.
     pub(super) must_find: bool,
+    /// Values of its first row are told by themselves.
+    pub(super) tells_values: bool,
     /// What was told of its rows.
     pub(super) bytes: u64,
     /// What follows the statement's number in its frame, in case that is sent again. Its memory is used again.
@@ -55,6 +57,7 @@ impl Stream {
         let of = |one: &Statement| prepared.get(one.number as usize).unwrap_or(&nothing);
         let first = request.chosen(filler, text);
         (self.statement, self.must_find) = (first.number, request.must_find);
+        self.tells_values = request.tells_values;
         first.write(of(first), filler, text, &mut self.rest)?;
         if let Some(next) = &request.next {
             let one = next.chosen(filler, text);
@@ -111,6 +114,7 @@ impl Streams {
                 is_second: false,
                 is_further: false,
                 must_find: false,
+                tells_values: false,
                 bytes: 0,
                 rest: Vec::new(),
                 following: Following::default(),

@@ -1,10 +1,11 @@
 //! One connection, as the driver sees it.
 
 use super::codes;
+use super::columns::Columns;
 use super::fault::Fault;
 use super::login::Login;
 use super::message::field;
-use super::reader::{Event, Reader};
+use super::reader::{COLUMNS, COLUMNS_BYTES_MAX, Event, Reader};
 use super::session::Session;
 use super::sql::Transaction;
 use crate::Limits;
@@ -57,6 +58,7 @@ struct Asked {
     next: Vec<Next>,
     /// Requests under way whose first transaction is done.
     further: u32,
+    columns: Columns,
 }
 
 /// An answer that is to come.
@@ -66,6 +68,7 @@ struct Awaited {
     must_find: bool,
     /// It may leave its transaction open.
     may_stay_open: bool,
+    tells_values: bool,
     /// Where what follows it lies, if something does.
     next: Option<u8>,
     /// Of the answer to the transaction before, if there was one.
@@ -93,6 +96,10 @@ impl Asked {
     /// A message begins.
     fn begins(&mut self, kind: u8, length: u32, max: u64, sink: &mut impl Sink) -> Result<(), Violation> {
         match (kind, self.transactions.front()) {
+            // Asked for by nobody else.
+            (COLUMNS | b'n', Some(Awaited { tells_values: true, .. })) => {
+                return if length as usize > COLUMNS_BYTES_MAX { Err(Violation::TooLarge) } else { Ok(()) };
+            }
             // These answer nothing and come at any time.
             (b'N' | b'S' | b'A', _) => return Ok(()),
             (b'1' | b'2' | b'C' | b'D' | b'E' | b'I' | b'Z', Some(&Awaited { tag, bytes_before, .. })) => {
@@ -122,7 +129,11 @@ impl Asked {
         let answer = &mut self.answer;
         match kind {
             b'A' => sink.unsolicited(false),
-            b'D' => answer.has_rows = true,
+            COLUMNS => self.columns.read(kept)?,
+            b'D' => {
+                answer.has_rows = true;
+                self.columns.row_ends();
+            }
             b'C' => answer.has_rows |= is_of_rows(kept)?,
             b'E' => {
                 let code = codes::of_state(field(kept, b'C').ok_or(Fault::BadMessage)?);
@@ -158,6 +169,7 @@ impl Asked {
 
     fn done(&mut self, reusable: bool, (outgoing, spare): (&mut Outgoing, &mut Spare), sink: &mut impl Sink) {
         let Answer { has_rows, failed, bytes, .. } = std::mem::take(&mut self.answer);
+        self.columns.forget();
         let awaited = self.transactions.pop_front().expect("an answer is asked for");
         let Awaited { tag, must_find, next, bytes_before, .. } = awaited;
         let found = match (has_rows, must_find) {
@@ -173,7 +185,14 @@ impl Asked {
             if goes_on {
                 outgoing.out(spare).extend_from_slice(kept);
                 let (must_find, bytes_before) = (*must_find, Some(bytes));
-                let further = Awaited { tag, must_find, may_stay_open: false, next: None, bytes_before };
+                let further = Awaited {
+                    tag,
+                    must_find,
+                    may_stay_open: false,
+                    tells_values: false,
+                    next: None,
+                    bytes_before,
+                };
                 self.transactions.push_back(further);
                 self.further += 1;
                 sink.followed(tag);
@@ -275,8 +294,8 @@ impl Protocol for Postgres {
             .next
             .as_ref()
             .map(|next| self.asked.keep(next.must_find, |out| next.write(is_prepared, filler, out)));
-        let (must_find, may_stay_open) = (transaction.must_find, transaction.may_stay_open);
-        let awaited = Awaited { tag, must_find, may_stay_open, next, bytes_before: None };
+        let &Transaction { must_find, may_stay_open, tells_values, .. } = transaction;
+        let awaited = Awaited { tag, must_find, may_stay_open, tells_values, next, bytes_before: None };
         self.asked.transactions.push_back(awaited);
     }
 
@@ -319,12 +338,22 @@ impl Protocol for Postgres {
                 }
                 Ok(())
             }
-            (Event::Piece(_), Some(_)) => Ok(()),
+            (Event::Piece(_) | Event::Between(_) | Event::Value(_), Some(_)) => Ok(()),
             (Event::Begins(kind, length), None) => asked.begins(kind, length, *bytes_max, sink),
-            (Event::Piece(piece), None) => {
-                let Awaited { tag, .. } = *asked.transactions.front().ok_or(Fault::Unasked)?;
+            (Event::Piece(piece) | Event::Between(piece), None) => {
+                let Awaited { tag, tells_values, .. } = *asked.transactions.front().ok_or(Fault::Unasked)?;
                 asked.answer.bytes += piece.len() as u64;
+                if tells_values && matches!(event, Event::Piece(_)) {
+                    asked.columns.add(piece);
+                }
                 sink.body(tag, piece);
+                Ok(())
+            }
+            (Event::Value(column), None) => {
+                let Awaited { tag, tells_values, .. } = *asked.transactions.front().ok_or(Fault::Unasked)?;
+                if tells_values {
+                    asked.columns.tell(column, tag, sink);
+                }
                 Ok(())
             }
             (Event::Ends(kind, kept), None) => {

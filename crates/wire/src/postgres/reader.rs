@@ -5,6 +5,9 @@ use super::fault::Fault;
 /// How much of a message is kept. What is looked at stands at the beginning: of an error its state, of a command its count.
 const KEPT_MAX: usize = 512;
 
+/// Columns are looked at as a whole: the server has 1,664 at the most, each with a name of up to 63 bytes.
+pub(super) const COLUMNS_BYTES_MAX: usize = 256 << 10;
+
 /// What has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event<'a> {
@@ -12,6 +15,10 @@ pub(super) enum Event<'a> {
     Begins(u8, u32),
     /// A piece of a row as text: values are parted by tabs, a row ends with a line feed, and nothing at all is `\N`.
     Piece(&'a [u8]),
+    /// What stands between values, or for nothing at all, as a piece of the same text.
+    Between(&'a [u8]),
+    /// The pieces since what stood between are all of a value, of the column with this number.
+    Value(u16),
     /// A message is whole, with the beginning of its payload. Of a row nothing is kept.
     Ends(u8, &'a [u8]),
 }
@@ -37,15 +44,24 @@ struct Row {
     /// Nothing until their number is known.
     columns_left: Option<u16>,
     is_first: bool,
+    /// The number of the column whose value is coming, or has come last.
+    column: u16,
     value_left: u32,
 }
 
 impl Row {
-    const NEW: Row =
-        Row { number: [0; 4], number_length: 0, columns_left: None, is_first: true, value_left: 0 };
+    const NEW: Row = Row {
+        number: [0; 4],
+        number_length: 0,
+        columns_left: None,
+        is_first: true,
+        column: 0,
+        value_left: 0,
+    };
 }
 
 const ROW: u8 = b'D';
+pub(super) const COLUMNS: u8 = b'T';
 
 impl Reader {
     pub(super) fn new() -> Reader {
@@ -82,7 +98,8 @@ impl Reader {
             if self.head[0] == ROW {
                 self.row.take(payload, hear)?;
             } else {
-                let room = KEPT_MAX - self.kept.len();
+                let max = if self.head[0] == COLUMNS { COLUMNS_BYTES_MAX } else { KEPT_MAX };
+                let room = max - self.kept.len();
                 self.kept.extend_from_slice(&payload[..n.min(room)]);
             }
             if self.left > 0 {
@@ -112,6 +129,9 @@ impl Row {
                 hear(Event::Piece(&bytes[..n]))?;
                 self.value_left -= n as u32;
                 bytes = &bytes[n..];
+                if self.value_left == 0 {
+                    hear(Event::Value(self.column))?;
+                }
                 continue;
             }
             let digits = if self.columns_left.is_none() { 2 } else { 4 };
@@ -129,10 +149,12 @@ impl Row {
             };
             self.columns_left = Some(left.checked_sub(1).ok_or(Fault::BadRow)?);
             if !std::mem::replace(&mut self.is_first, false) {
-                hear(Event::Piece(b"\t"))?;
+                self.column += 1;
+                hear(Event::Between(b"\t"))?;
             }
             match i32::from_be_bytes(self.number) {
-                -1 => hear(Event::Piece(b"\\N"))?,
+                -1 => hear(Event::Between(b"\\N"))?,
+                0 => hear(Event::Value(self.column))?,
                 length => self.value_left = u32::try_from(length).map_err(|_| Fault::BadRow)?,
             }
         }
@@ -143,7 +165,7 @@ impl Row {
         if self.columns_left != Some(0) || self.value_left > 0 || self.number_length > 0 {
             return Err(Fault::BadRow.into());
         }
-        hear(Event::Piece(b"\n"))
+        hear(Event::Between(b"\n"))
     }
 }
 
@@ -157,7 +179,8 @@ mod tests {
             reader.take(piece, &mut |event| {
                 match event {
                     Event::Begins(kind, length) => said += &format!("<{}{length} ", char::from(kind)),
-                    Event::Piece(piece) => said += &String::from_utf8_lossy(piece),
+                    Event::Piece(piece) | Event::Between(piece) => said += &String::from_utf8_lossy(piece),
+                    Event::Value(column) => said += &format!("({column})"),
                     Event::Ends(kind, kept) => {
                         said += &format!("{}{}>", String::from_utf8_lossy(kept), char::from(kind));
                     }
@@ -172,7 +195,7 @@ mod tests {
     fn messages_are_the_same_however_they_are_cut() {
         let row = b"D\0\0\0\x15\0\x03\0\0\0\x03abc\xff\xff\xff\xff\0\0\0\0";
         let bytes = [&b"2\0\0\0\x04"[..], row, b"C\0\0\0\x0dSELECT 1\0", b"Z\0\0\0\x05I"].concat();
-        let whole = "<20 2><D17 abc\t\\N\t\nD><C9 SELECT 1\0C><Z1 IZ>";
+        let whole = "<20 2><D17 abc(0)\t\\N\t(2)\nD><C9 SELECT 1\0C><Z1 IZ>";
         for each in 1..=bytes.len() {
             assert_eq!(read(&bytes, each).as_deref(), Ok(whole), "cut every {each}");
         }

@@ -61,6 +61,8 @@ pub struct Transaction {
     pub(super) must_find: bool,
     /// It is a step of a journey that holds its connection, and so may leave a transaction open.
     pub(super) may_stay_open: bool,
+    /// The values of the first rows are told by themselves.
+    pub(super) tells_values: bool,
 }
 
 impl Transaction {
@@ -105,13 +107,27 @@ impl Transaction {
             next: None,
             must_find: false,
             may_stay_open,
+            tells_values: false,
         };
-        if transaction.statements.iter().all(|statement| statement.parameters.is_empty()) {
-            let mut ready = Vec::new();
-            transaction.write(true, &mut crate::blank::NothingToFill, &mut ready);
-            transaction.ready = Some(ready.into());
-        }
+        transaction.make_ready();
         Ok(transaction)
+    }
+
+    fn make_ready(&mut self) {
+        let is_fixed = self.statements.iter().all(|statement| statement.parameters.is_empty());
+        if is_fixed && self.choice.is_none() {
+            let mut ready = Vec::new();
+            self.write(true, &mut crate::blank::NothingToFill, &mut ready);
+            self.ready = Some(ready.into());
+        }
+    }
+
+    /// The same, and the values of each statement's first row are told by themselves
+    /// ([`Sink::value`](crate::protocol::Sink::value)): the server is asked for the names of its columns, too.
+    pub fn telling(self) -> Transaction {
+        let mut transaction = Transaction { tells_values: true, ..self };
+        transaction.make_ready();
+        transaction
     }
 
     /// One of `all`, by the number from 0 that the filler writes into `place`: what can't be bound, such as the name of a column,
@@ -177,6 +193,10 @@ impl Transaction {
                 }
                 out.extend_from_slice(&[0; 2]);
             });
+            if self.tells_values {
+                // What columns it has.
+                out.extend_from_slice(b"D\0\0\0\x06P\0");
+            }
             // All rows of the portal without a name.
             out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
         }

@@ -6,6 +6,8 @@ pub const OK: u16 = 0;
 pub const NIL: u16 = 1;
 /// A command that must find something did not.
 pub(super) const NOT_FOUND: u16 = NAMES.len() as u16 - 2;
+/// A transaction was given up, since one of its commands could not be queued.
+pub(super) const EXEC_ABORT: u16 = 22;
 /// So many of the names are no failures.
 pub(super) const SUCCESSES: u16 = 2;
 

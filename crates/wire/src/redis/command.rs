@@ -1,5 +1,6 @@
 //! A command, prepared ahead of its time.
 
+use super::control::Control;
 use crate::blank::{Blank, Filler};
 use std::sync::Arc;
 
@@ -10,6 +11,10 @@ pub struct Command {
     pub(super) then: Then,
     /// Nothing at all is a failure.
     pub(super) must_find: bool,
+    /// What it begins or ends on its connection.
+    pub(super) control: Option<Control>,
+    /// The values of its reply are told by themselves.
+    pub(super) tells_values: bool,
 }
 
 /// What follows a command, once its reply has come. An error ends the request.
@@ -46,7 +51,9 @@ impl Command {
             }
         }
         pieces.push(Piece::Ready(ready.into()));
-        Command { pieces: pieces.into(), then: Then::Nothing, must_find: false }
+        let control = words.first().and_then(|word| Control::of(word));
+        let then = Then::Nothing;
+        Command { pieces: pieces.into(), then, must_find: false, control, tells_values: false }
     }
 
     /// The same, and `next` once its reply has come.
@@ -62,6 +69,11 @@ impl Command {
     /// The same, which fails if its reply is nothing at all.
     pub fn finding(self) -> Command {
         Command { must_find: true, ..self }
+    }
+
+    /// The same, whose reply's values are told by themselves ([`Sink::value`](crate::protocol::Sink::value)).
+    pub fn telling(self) -> Command {
+        Command { tells_values: true, ..self }
     }
 
     /// All of it, if it is always the same.

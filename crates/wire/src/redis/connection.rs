@@ -2,14 +2,16 @@
 
 use super::codes;
 use super::command::{Command, Then};
+use super::control::{Control, Transaction};
 use super::fault::Fault;
 use super::greeting::Greeting;
 use super::reader::{Event, Reader};
 use super::series::AllSeries;
+use super::values::Values;
 use crate::Limits;
 use crate::blank::Filler;
 use crate::outgoing::{Outgoing, Spare};
-use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
+use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Value, Violation};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -49,6 +51,8 @@ pub(super) struct Asked {
     pub(super) greeting: Option<(Arc<Greeting>, usize)>,
     commands: VecDeque<Awaited>,
     series: AllSeries,
+    transaction: Transaction,
+    values: Values,
 }
 
 /// A reply that is to come.
@@ -60,6 +64,8 @@ struct Awaited {
     /// It is to the first command of its request.
     is_first: bool,
     must_find: bool,
+    control: Option<Control>,
+    tells_values: bool,
 }
 
 impl Asked {
@@ -76,31 +82,57 @@ impl Asked {
             (event, _) if self.greeting.is_some() => return self.hear_greeted(event, sink),
             (_, None) => return Err(Fault::Unasked.into()),
             // Only where what answers is no part of several.
-            (Event::Whole(text), Some(&Awaited { tag, must_find, .. })) => {
+            (Event::Whole(text), Some(&awaited)) => {
+                let Awaited { tag, must_find, .. } = awaited;
                 self.commands.pop_front();
                 sink.first(tag);
                 if !text.is_empty() {
                     sink.body(tag, text);
                 }
+                if awaited.tells_values && self.is_done_now(awaited) {
+                    sink.value(tag, Value { place: None, name: None, text });
+                }
                 let code = if must_find && text.is_empty() { codes::NOT_FOUND } else { codes::OK };
+                self.note_open(awaited, (code, false), sink);
                 sink.done(tag, Reply { code, body_bytes: text.len() as u64, reusable: true });
             }
-            (Event::Begins, Some(&Awaited { tag, is_first, .. })) => {
+            (Event::Begins, Some(&Awaited { tag, is_first, tells_values, .. })) => {
                 if is_first {
                     sink.first(tag);
                 }
+                if tells_values {
+                    self.values.begin();
+                }
             }
-            (Event::Piece(piece), Some(&Awaited { tag, series, .. })) => {
+            (Event::Piece(piece), Some(&Awaited { tag, series, tells_values, .. })) => {
                 if let Some(place) = series {
                     self.series.hear(place, piece)?;
                 }
+                if tells_values {
+                    self.values.add(piece);
+                }
                 sink.body(tag, piece);
             }
-            (Event::Ends { code, bytes }, Some(&awaited)) => {
+            (Event::Parting, Some(&Awaited { tag, series, tells_values, .. })) => {
+                if let Some(place) = series {
+                    self.series.hear(place, b"\n")?;
+                }
+                if tells_values {
+                    self.values.part();
+                }
+                sink.body(tag, b"\n");
+            }
+            (Event::Value(place), Some(&awaited)) => {
+                if awaited.tells_values && self.is_done_now(awaited) {
+                    self.values.tell(place, awaited.tag, sink);
+                }
+            }
+            (Event::Ends { code, bytes, is_list }, Some(&awaited)) => {
                 let Awaited { tag, series, must_find, .. } = awaited;
                 self.commands.pop_front();
                 let is_nothing = must_find && (code == codes::NIL || (code == codes::OK && bytes == 0));
                 let code = if is_nothing { codes::NOT_FOUND } else { code };
+                self.note_open(awaited, (code, is_list), sink);
                 let body_bytes = match series {
                     None => bytes,
                     Some(place) => {
@@ -117,6 +149,22 @@ impl Asked {
             }
         }
         Ok(())
+    }
+
+    /// Its reply is what it brings, and not that it is queued.
+    fn is_done_now(&self, awaited: Awaited) -> bool {
+        awaited.control.is_some() || !self.transaction.is_queueing()
+    }
+
+    /// A reply is whole. Whoever asked is told if something is open behind it.
+    #[inline]
+    fn note_open(&mut self, awaited: Awaited, (code, is_list): (u16, bool), sink: &mut impl Sink) {
+        if let Some(control) = awaited.control {
+            self.transaction.answered(control, code, is_list);
+        }
+        if self.transaction.is_open() {
+            sink.left_open(awaited.tag);
+        }
     }
 
     /// A reply that is there as a whole.
@@ -144,7 +192,7 @@ impl Asked {
         if !text.is_empty() {
             self.hear(Event::Piece(text), (&mut *outgoing, &mut *spare), sink)?;
         }
-        let ends = Event::Ends { code: codes::OK, bytes: text.len() as u64 };
+        let ends = Event::Ends { code: codes::OK, bytes: text.len() as u64, is_list: false };
         self.hear(ends, (outgoing, spare), sink)
     }
 
@@ -202,6 +250,8 @@ impl Protocol for Redis {
                 greeting: Some((greeting.clone(), 0)),
                 commands: VecDeque::new(),
                 series: AllSeries::default(),
+                transaction: Transaction::default(),
+                values: Values::default(),
             },
             outgoing: Outgoing::default(),
         }
@@ -231,7 +281,9 @@ impl Protocol for Redis {
             Then::Command(next) => Some(self.asked.series.begin_pair(|out| next.write(filler, word, out))),
             Then::Each => Some(self.asked.series.begin_each()),
         };
-        self.asked.commands.push_back(Awaited { tag, series, is_first: true, must_find: command.must_find });
+        let &Command { must_find, control, tells_values, .. } = command;
+        let awaited = Awaited { tag, series, is_first: true, must_find, control, tells_values };
+        self.asked.commands.push_back(awaited);
     }
 
     /// Its place is taken until the reply has come: replies have no names.
@@ -269,7 +321,7 @@ impl Protocol for Redis {
     fn body_left(&self) -> u64 {
         match self.asked.commands.front() {
             // What it asks for next stands in it.
-            Some(Awaited { series: Some(_), .. }) => 0,
+            Some(Awaited { series: Some(_), .. } | Awaited { tells_values: true, .. }) => 0,
             _ => self.reader.text_left(),
         }
     }

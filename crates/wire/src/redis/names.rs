@@ -1,5 +1,7 @@
 //! What is known of commands by their names: which of them can't be load, and which only read.
 
+use super::control::Control;
+
 /// Why a command can't be measured.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
@@ -8,10 +10,15 @@ pub enum Refused {
     NotOneReply,
     /// It changes what the commands behind it mean.
     #[error(
-        "it changes the connection that other commands go over: each command goes over whichever connection has room (several \
-         steps on one belong into a script, by EVAL)"
+        "it changes the connection that other commands go over: each command goes over whichever connection has room"
     )]
     OfTheConnection,
+    /// The same of a transaction, which a journey may have.
+    #[error(
+        "it belongs to a transaction of several commands, and each command goes over whichever connection has room: make them \
+         steps of a journey with hold-connection = true, or one script, by EVAL"
+    )]
+    Transaction,
     /// The URL says this.
     #[error(
         "the connection greets by itself: write user, password and database into the URL, redis://USER:PASSWORD@HOST/DB"
@@ -42,8 +49,7 @@ const NOT_ONE_REPLY: [&str; 11] = [
     "QUIT",
 ];
 
-const OF_THE_CONNECTION: [&str; 9] =
-    ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "RESET", "ASKING", "READONLY", "READWRITE"];
+const OF_THE_CONNECTION: [&str; 4] = ["RESET", "ASKING", "READONLY", "READWRITE"];
 
 /// Of `CLIENT`, what changes the connection; other words look at it, or at others.
 const OF_THE_CLIENT: [&str; 6] = ["TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH", "SETNAME", "SETINFO"];
@@ -116,8 +122,9 @@ fn is_among(names: &[&str], word: &[u8]) -> bool {
     names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Why the command of these words can't be measured with so many at once on a connection, if it can't.
-pub fn refused(words: &[Vec<u8>], depth: u32) -> Option<Refused> {
+/// Why the command of these words can't be measured with so many at once on a connection, if it can't. One whose journey `holds`
+/// its connection may begin and end transactions.
+pub fn refused(words: &[Vec<u8>], depth: u32, holds: bool) -> Option<Refused> {
     let is = |place: usize, text: &str| {
         words.get(place).is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
     };
@@ -129,6 +136,7 @@ pub fn refused(words: &[Vec<u8>], depth: u32) -> Option<Refused> {
             Some(Refused::NotOneReply)
         }
         () if is_among(&GREETING, name) => Some(Refused::Greeting),
+        () if Control::of(name).is_some() => (!holds).then_some(Refused::Transaction),
         () if is_among(&OF_THE_CONNECTION, name)
             || (is(0, "CLIENT") && words.get(1).is_some_and(|word| is_among(&OF_THE_CLIENT, word)))
             || (is(0, "SCRIPT") && is(1, "DEBUG")) =>
@@ -156,7 +164,7 @@ mod tests {
 
     fn said(text: &str, depth: u32) -> Option<Refused> {
         let words: Vec<Vec<u8>> = text.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        refused(&words, depth)
+        refused(&words, depth, false)
     }
 
     #[test]
@@ -175,7 +183,9 @@ mod tests {
             ("SCRIPT DEBUG YES", 1, Some(Refused::OfTheConnection)),
             ("SCRIPT LOAD x", 1, None),
             ("REPLCONF ACK 0", 1, Some(Refused::NotOneReply)),
-            ("MULTI", 1, Some(Refused::OfTheConnection)),
+            ("MULTI", 1, Some(Refused::Transaction)),
+            ("unwatch", 1, Some(Refused::Transaction)),
+            ("RESET", 1, Some(Refused::OfTheConnection)),
             ("AUTH x", 1, Some(Refused::Greeting)),
             ("BLPOP l 1", 1, None),
             ("BLPOP l 1", 2, Some(Refused::Blocking)),
@@ -185,6 +195,9 @@ mod tests {
         ] {
             assert_eq!(said(text, depth), why, "{text}");
         }
+        let of_held = |word: &str| refused(&[word.as_bytes().to_vec()], 1, true);
+        assert_eq!((of_held("WATCH"), of_held("exec")), (None, None));
+        assert_eq!(of_held("RESET"), Some(Refused::OfTheConnection));
         assert!(is_reading("get") && !is_reading("SET"));
     }
 }

@@ -1,16 +1,13 @@
 //! Replies of RESP2 and RESP3, checked as their bytes pass by. Nothing of them is kept but the beginning of an error.
 
+mod whole;
+
 use super::NESTING_MAX;
 use super::codes::{self, ERROR_BYTES, NIL, OK};
 use super::fault::Fault;
 use super::line::Line;
 use crate::protocol::Violation;
-
-/// Digits of the length of a text that may be there as a whole: more than a read brings.
-const WHOLE_DIGITS_MAX: usize = 8;
-
-/// Bytes of a line that is looked for as a whole.
-const WHOLE_LINE_MAX: usize = 64;
+use whole::{bulk_string, simple_string};
 
 /// What has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +16,13 @@ pub(super) enum Event<'a> {
     Begins,
     /// A part of its text: of several values, one line each.
     Piece(&'a [u8]),
-    /// It is whole, and its text has so many bytes.
-    Ends { code: u16, bytes: u64 },
+    /// The line feed before the text of a value that is not the first.
+    Parting,
+    /// What came since the last line feed is a value by itself: the reply, or the one at this place among those that it holds.
+    /// Not said of null, of an error, and of what lies deeper.
+    Value(Option<u64>),
+    /// It is whole, and its text has so many bytes. One that `is_list` holds other values.
+    Ends { code: u16, bytes: u64, is_list: bool },
     /// All of these for a reply that is there as a whole, and is this text.
     Whole(&'a [u8]),
     /// A whole push, which is no reply.
@@ -66,6 +68,8 @@ pub(super) struct Reader {
     is_inside: bool,
     is_push: bool,
     has_value: bool,
+    /// Values that the reply itself holds, as far as they are whole.
+    held: u64,
     bytes: u64,
     code: u16,
     error: [u8; ERROR_BYTES],
@@ -83,6 +87,7 @@ impl Reader {
             is_inside: false,
             is_push: false,
             has_value: false,
+            held: 0,
             bytes: 0,
             code: OK,
             error: [0; ERROR_BYTES],
@@ -152,7 +157,7 @@ impl Reader {
                     if is_error {
                         self.note_error();
                     }
-                    self.value_ends(tell)?;
+                    self.value_ends(!is_error, tell)?;
                     tail
                 }
             };
@@ -222,9 +227,19 @@ impl Reader {
             return Ok(());
         }
         match std::mem::replace(&mut self.has_value, true) {
-            true => self.piece(b"\n", tell),
+            true => {
+                self.count(1)?;
+                tell(Event::Parting)
+            }
             false => Ok(()),
         }
+    }
+
+    /// So many bytes of the reply's text.
+    #[inline]
+    fn count(&mut self, bytes: usize) -> Result<(), Violation> {
+        self.bytes += bytes as u64;
+        if self.bytes > self.bytes_max { Err(Violation::TooLarge) } else { Ok(()) }
     }
 
     #[inline]
@@ -236,10 +251,7 @@ impl Reader {
         if piece.is_empty() || !self.counts() {
             return Ok(());
         }
-        self.bytes += piece.len() as u64;
-        if self.bytes > self.bytes_max {
-            return Err(Violation::TooLarge);
-        }
+        self.count(piece.len())?;
         tell(Event::Piece(piece))
     }
 
@@ -310,7 +322,8 @@ impl Reader {
                     b'$' | b'_' => self.note_null(),
                     _ => {}
                 }
-                self.value_ends(tell)
+                let is_text = !matches!(kind, b'-' | b'*' | b'$' | b'_' | b'%' | b'~' | b'!' | b'=');
+                self.value_ends(is_text, tell)
             }
         }
     }
@@ -328,7 +341,7 @@ impl Reader {
         self.state = State::Type;
         match left {
             0 if is_attribute => Ok(()),
-            0 => self.value_ends(tell),
+            0 => self.value_ends(false, tell),
             _ if self.open.len() == NESTING_MAX => Err(Fault::TooDeep.into()),
             left => {
                 self.attributes += u32::from(is_attribute);
@@ -359,15 +372,27 @@ impl Reader {
         Ok(rest)
     }
 
-    /// A value is whole, and with it maybe others that hold it.
+    /// A value is whole, and with it maybe others that hold it. One that `is_text` is neither null, nor an error, nor does it hold
+    /// others.
     #[inline]
     fn value_ends(
         &mut self,
+        is_text: bool,
         tell: &mut impl FnMut(Event<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         self.state = State::Type;
+        if is_text && self.counts() {
+            match self.open.len() {
+                0 => tell(Event::Value(None))?,
+                1 => tell(Event::Value(Some(self.held)))?,
+                _ => {}
+            }
+        }
+        let mut depth = self.open.len();
         while let Some(open) = self.open.last_mut() {
             open.left -= 1;
+            self.held += u64::from(depth == 1 && !open.is_attribute);
+            depth -= 1;
             if open.left > 0 {
                 return Ok(());
             }
@@ -381,9 +406,10 @@ impl Reader {
         }
         let event = match self.is_push {
             true => Event::Push,
-            false => Event::Ends { code: self.code, bytes: self.bytes },
+            false => Event::Ends { code: self.code, bytes: self.bytes, is_list: self.held > 0 },
         };
-        (self.is_inside, self.is_push, self.has_value, self.bytes, self.code) = (false, false, false, 0, OK);
+        (self.is_inside, self.is_push, self.has_value, self.held) = (false, false, false, 0);
+        (self.bytes, self.code) = (0, OK);
         tell(event)
     }
 
@@ -407,31 +433,6 @@ impl Reader {
         self.error[from..from + kept].copy_from_slice(&piece[..kept]);
         self.error_bytes += kept as u8;
     }
-}
-
-/// `5\r\nhello\r\n`, and what follows. Nothing if a byte of it is not there or not so.
-#[inline]
-fn bulk_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (mut length, mut rest) = (0, bytes);
-    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
-        // What has more digits is not there as a whole.
-        if bytes.len() - rest.len() == WHOLE_DIGITS_MAX {
-            return None;
-        }
-        (length, rest) = (10 * length + usize::from(digit - b'0'), tail);
-    }
-    let has_digits = rest.len() < bytes.len();
-    let (text, rest) = rest.strip_prefix(b"\r\n")?.split_at_checked(length)?;
-    let after = rest.strip_prefix(b"\r\n")?;
-    has_digits.then_some((text, after))
-}
-
-/// `OK\r\n`, if it is a short one, and what follows.
-#[inline]
-fn simple_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().take(WHOLE_LINE_MAX).position(|&byte| matches!(byte, b'\r' | b'\n'))?;
-    let (text, rest) = bytes.split_at(end);
-    Some((text, rest.strip_prefix(b"\r\n")?))
 }
 
 #[inline]

@@ -15,6 +15,14 @@ pub enum Capture {
     Regex(Pattern),
     /// `cookie sid`: the value of a cookie that the answer sets.
     Cookie(String),
+    /// `reply`: a reply of Redis that is one value.
+    Reply,
+    /// `element 1`: of a reply that holds several values, the one at this place.
+    Element(u64),
+    /// `field name`: of a reply of names and values in turn, what follows this name.
+    Field(String),
+    /// `column id`: the value of this column in the first row that has it.
+    Column(String),
     /// All cookies that it sets, beside those that answers before it have set, as the `Cookie` of the next request says them.
     /// No text says so: journeys ask for it by `cookies`.
     Cookies,
@@ -29,6 +37,17 @@ pub struct Captured {
     pub number: u32,
     /// Where it stands.
     pub capture: Capture,
+}
+
+/// A value that an answer tells by itself: see [`Capture::is_of`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// Its place among those that the answer holds; nothing if it is the answer.
+    pub place: Option<u64>,
+    /// How the answer calls it.
+    pub name: Option<Vec<u8>>,
+    /// What it is.
+    pub text: Vec<u8>,
 }
 
 /// Bytes of a value that a journey keeps, at the most.
@@ -47,8 +66,14 @@ pub enum Missed {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CaptureError {
     /// It is none of these.
-    #[error("expected json PATH, header NAME, regex PATTERN or cookie NAME, such as 'json $.access_token'")]
+    #[error(
+        "expected json PATH, header NAME, regex PATTERN or cookie NAME, such as 'json $.access_token'; of rows column NAME; and of \
+         Redis reply, element NUMBER or field NAME"
+    )]
     Source,
+    /// It has no place.
+    #[error("element takes the place of a value in the reply, counted from 0, such as 'element 1'")]
+    Element,
     /// It does not say which part of a match is meant.
     #[error(
         "a regex takes what its first group matches: put that into parentheses, such as 'regex id=([0-9]+)'"
@@ -68,7 +93,11 @@ impl Capture {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Capture, CaptureError> {
-        let (source, rest) = text.trim().split_once(' ').ok_or(CaptureError::Source)?;
+        let text = text.trim();
+        if text == "reply" {
+            return Ok(Capture::Reply);
+        }
+        let (source, rest) = text.split_once(' ').ok_or(CaptureError::Source)?;
         let rest = rest.trim_start();
         match source {
             "json" => match Path::parse(rest)? {
@@ -81,6 +110,10 @@ impl Capture {
                 if pattern.has_group() { Ok(Capture::Regex(pattern)) } else { Err(CaptureError::Group) }
             }
             "cookie" if head::is_name(rest) => Ok(Capture::Cookie(rest.into())),
+            "element" => rest.parse().map(Capture::Element).map_err(|_| CaptureError::Element),
+            // Both may have blanks in them.
+            "field" => Ok(Capture::Field(rest.into())),
+            "column" => Ok(Capture::Column(rest.into())),
             _ => Err(CaptureError::Source),
         }
     }
@@ -88,6 +121,21 @@ impl Capture {
     /// It stands in the body, which must be collected and decoded.
     pub fn reads_body(&self) -> bool {
         matches!(self, Capture::Json(_) | Capture::Regex(_))
+    }
+
+    /// It is a value that the answer tells by itself.
+    pub fn is_told(&self) -> bool {
+        matches!(self, Capture::Reply | Capture::Element(_) | Capture::Field(_) | Capture::Column(_))
+    }
+
+    /// It is the value that an answer tells at this place, by this name ([`Told`]).
+    pub fn is_of(&self, place: Option<u64>, name: Option<&[u8]>) -> bool {
+        match self {
+            Capture::Reply => place.is_none(),
+            Capture::Element(own) => place == Some(*own),
+            Capture::Field(own) | Capture::Column(own) => name == Some(own.as_bytes()),
+            _ => false,
+        }
     }
 
     /// What is taken is added to what was taken before, and does not take its place.
@@ -109,6 +157,7 @@ impl Capture {
             Capture::Header(name) => head::values(head, name).next(),
             Capture::Regex(pattern) => pattern.capture(body),
             Capture::Cookie(name) => head::cookie(head, name),
+            Capture::Reply | Capture::Element(_) | Capture::Field(_) | Capture::Column(_) => None,
             Capture::Cookies => {
                 head::cookies(head).for_each(|(name, value)| set_cookie(out, name, value));
                 return true;
@@ -175,6 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_told_is_known_by_its_place_or_name() {
+        let told = |text: &str, place, name: Option<&str>| {
+            let capture = Capture::parse(text).unwrap();
+            assert!(capture.is_told() && !capture.reads_body() && !capture.take(HEAD, BODY, &mut Vec::new()));
+            capture.is_of(place, name.map(str::as_bytes))
+        };
+        assert!(told("reply", None, None) && !told(" reply ", Some(0), None));
+        assert!(told("element 1", Some(1), Some("a")) && !told("element 1", None, None));
+        assert!(told("field a b", Some(1), Some("a b")) && !told("field a", Some(0), None));
+        assert!(told("column id", Some(0), Some("id")) && !told("column id", Some(0), Some("ID")));
+    }
+
+    #[test]
     fn what_is_no_source_is_refused() {
         for bad in [
             "",
@@ -187,6 +249,12 @@ mod tests {
             "regex (",
             "regex x",
             "body x",
+            "reply x",
+            "element",
+            "element -1",
+            "element x",
+            "field",
+            "column ",
         ] {
             assert!(Capture::parse(bad).is_err(), "{bad}");
         }

@@ -34,7 +34,8 @@ pub enum Unmet {
 
 impl Expect {
     /// The first condition that an answer, which is not as it must be, does not meet. `body` is as it was sent, and
-    /// `body_bytes` its length: one that is longer than `body` is too large to be looked at.
+    /// `body_bytes` its length: one that is longer than `body` is too large to be looked at. Nothing is said of values that the
+    /// answer tells by themselves.
     pub fn unmet(&self, status: u16, head: &[u8], body_bytes: u64, body: &[u8]) -> Option<Unmet> {
         let unmet = |condition, found| Some(Unmet::Condition { condition, found });
         if self.allows_status(status) == Some(false) {
@@ -125,6 +126,9 @@ fn no_events(format: EventFormat, head: &[u8], body: &[u8]) -> Option<String> {
 
 /// Why a value can't be taken, if it can't be.
 fn missed(captured: &Captured, head: &[u8], body: &[u8]) -> Option<Unmet> {
+    if captured.capture.is_told() {
+        return None;
+    }
     let mut value = Vec::new();
     let why = match captured.capture.take(head, body, &mut value) {
         false => Missed::Absent,

@@ -19,7 +19,7 @@ mod needle;
 mod reader;
 mod redirect;
 
-pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
+pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed, Told};
 pub use condition::{Condition, ConditionError, Literal, NamedCode, Pattern, Test};
 pub use decode::{BODY_MAX, Coding, Undecoded};
 pub use events::{EventFormat, EventReader, Found};

@@ -20,8 +20,16 @@ pub(super) fn refusal(steps: &[Step], own_connection: bool) -> Option<&'static s
              hold-connection out",
         );
     }
-    if origins().any(|origin| !matches!(origin.speaks, Speaks::Http | Speaks::Postgres)) {
-        return Some("hold-connection is for steps that ask PostgreSQL, or over HTTP/1.1: leave it out");
+    if origins().any(|origin| origin.speaks == Speaks::Cql) {
+        return Some(
+            "hold-connection is of no use for Cassandra: nothing lasts over two statements on a connection, which many requests \
+             share, and each goes to a node that has its row. Leave hold-connection out",
+        );
+    }
+    if origins().any(|origin| !matches!(origin.speaks, Speaks::Http | Speaks::Postgres | Speaks::Redis)) {
+        return Some(
+            "hold-connection is for steps that ask PostgreSQL or Redis, or over HTTP/1.1: leave it out",
+        );
     }
     if origins().zip(origins().skip(1)).any(|(one, other)| one != other) {
         return Some(
@@ -50,7 +58,8 @@ pub(super) fn refusal_beside(plan: &PlanFile, user: &User, journeys: &[Journey])
         );
     }
     is_retried.then_some(
-        "a step of a journey with hold-connection is not tried again, since what went before it would be missing: leave attempts \
-         out, or hold-connection",
+        "a step of a journey with hold-connection is not tried again: once it has failed, its transaction is given up, and what \
+         went before the step would be missing. Leave attempts out, or hold-connection; a whole transaction is tried again where \
+         it is one request (a list in sql, or EVAL of Redis)",
     )
 }

@@ -1,14 +1,14 @@
 //! What a connection's protocol says, as it says it.
 
-use super::super::heard::{EventsHeard, flight_of};
+use super::super::heard::{EventsHeard, bit, flight_of};
 use super::super::kinds::kind_of_violation;
 use super::{Hearing, News};
 use unblink_core::dispatch::Loss;
 use unblink_core::record::{Answer, Then};
 use unblink_core::time::Instant;
-use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
+use unblink_wire::protocol::{Reply, Sink, Tag, Value, Violation};
 use unblink_workload::answer::head::values as head_values;
-use unblink_workload::answer::{Coding, EventReader, Found};
+use unblink_workload::answer::{Captured, Coding, EventReader, Found};
 
 /// Takes what was read at `now`.
 pub(in crate::conn) struct Ear<'a> {
@@ -64,7 +64,8 @@ impl Ear<'_> {
             heard.events =
                 format.map(|format| EventsHeard { format, reader: EventReader::default(), is_any: false });
         }
-        for captured in expect.captures.iter().filter(|captured| !captured.capture.reads_body()) {
+        let of_head = |captured: &&Captured| !captured.capture.reads_body() && !captured.capture.is_told();
+        for captured in expect.captures.iter().filter(of_head) {
             let missed = kept.take((heard.place, tag.0), captured, head, &[]).err();
             heard.missed = heard.missed.or(missed);
         }
@@ -162,6 +163,20 @@ impl Sink for Ear<'_> {
             leaves_open: std::mem::take(&mut self.leaves_open),
         };
         self.hearing.news.push(News::Answered(flight, answer));
+    }
+
+    /// The first that is so called is taken. What is taken from an answer that then counts as failed is used by nobody: its journey
+    /// ends.
+    fn value(&mut self, tag: Tag, Value { place, name, text }: Value<'_>) {
+        let Hearing { flights, expects, kept, .. } = &mut *self.hearing;
+        let heard = &mut flights[flight_of(tag).slot as usize];
+        for (at, captured) in (0..).zip(&expects.of(heard.operation).captures) {
+            if heard.told & bit(at) == 0 && captured.capture.is_of(place, name) {
+                heard.told |= bit(at);
+                let missed = kept.put((heard.place, tag.0), captured.number, text).err();
+                heard.missed = heard.missed.or(missed);
+            }
+        }
     }
 
     fn left_open(&mut self, _: Tag) {

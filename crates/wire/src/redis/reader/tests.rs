@@ -11,7 +11,9 @@ fn told(is_resp3: bool, bytes: &[u8], piece: usize) -> Result<String, Violation>
         told.extend(match event {
             Event::Begins => b"<".to_vec(),
             Event::Piece(piece) => piece.to_vec(),
-            Event::Ends { code, bytes } => format!(":{bytes}:{}>", codes::name(code)).into_bytes(),
+            Event::Parting => b"\n".to_vec(),
+            Event::Value(_) => Vec::new(),
+            Event::Ends { code, bytes, .. } => format!(":{bytes}:{}>", codes::name(code)).into_bytes(),
             Event::Push => b"(push)".to_vec(),
             Event::Whole(text) => {
                 let ends = format!(":{}:ok>", text.len());
