@@ -30,6 +30,9 @@ fn held_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         }
     }
     spec.origins = Origins::new(&of_operation).unwrap_or_default();
+    if seed.is_multiple_of(4) {
+        spec.origins = spec.origins.clone().with_pace(0);
+    }
     spec.retry = None;
     let (few, many) = (1 + dice.roll(4) as u32, 1 + dice.roll(3000) as u32);
     let n = if dice.roll(2) == 0 { few } else { many };
