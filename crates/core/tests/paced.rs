@@ -220,7 +220,7 @@ fn those_that_share_an_attempt_are_tried_again_each() {
     let (measured, counts) = (totals.counters.measured, totals.counters.connections());
     assert!((10..=16 + 20).contains(&counts.refused), "{counts:?}");
     let tried = measured.retries;
-    assert!(tried.recovered > 1_000 && tried.exhausted > 30_000, "{tried:?}");
+    assert!(tried.recovered > 1_000 && tried.exhausted > 25_000, "{tried:?}");
     assert_eq!(tried.retried, tried.recovered + tried.exhausted, "{tried:?}");
     assert!(measured.ok > 60_000 && measured.timed_out == 0, "{measured:?}");
 }
