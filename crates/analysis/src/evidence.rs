@@ -47,6 +47,13 @@ pub enum Pool {
         /// Over all workers.
         n: u64,
     },
+    /// Always `n`, because nobody has said how many: queueing for one is of our making.
+    Default {
+        /// Over all workers.
+        n: u64,
+        /// The database whose default it is.
+        of: &'static str,
+    },
 }
 
 /// A closed population.

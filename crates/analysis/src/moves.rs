@@ -56,6 +56,9 @@ pub struct Moves {
 pub(crate) const POOL_IS_FIXED: &str = "pool_is_fixed";
 /// In the evidence of [`FindingCode::Saturated`]: 1 where the arrivals pile up in the generator, 0 elsewhere.
 pub const GENERATOR_IS_NARROWEST: &str = "generator_is_narrowest";
+/// In the evidence of [`FindingCode::Saturated`]: 1 where the arrivals pile up before connections whose number is our default, and the
+/// target has enough to do with those.
+pub(crate) const TARGET_IS_NARROWEST: &str = "target_is_narrowest";
 
 impl Moves {
     const NOTHING: Moves = Moves::all(Moved::Not);

@@ -28,8 +28,8 @@ pub use agent::{Agent, AgentPlan, AgentResult, ClockReading, named_shares, share
 pub(crate) use agent::{lost, stopped};
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
-    AddressArrivals, AllowedAtOnce, ConnectionMode, Connections, CqlPlan, FailedAttempts, MachineLimit,
-    PostgresPlan, RedisPlan, Spread, WebSocketPlan,
+    AddressArrivals, AllowedAtOnce, ConnectionMode, Connections, CqlPlan, Database, FailedAttempts,
+    MachineLimit, PostgresPlan, RedisPlan, Spread, WebSocketPlan,
 };
 pub use cross_check::*;
 pub use distribution::{Distribution, Quantile};

@@ -2,9 +2,9 @@
 
 use crate::codes::{self, NamedCodes};
 use crate::document::{
-    AgentPlan, ConnectionMode, CqlPlan, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit,
-    Objectives, OperationPlan, OriginName, PostgresPlan, RedisPlan, Requested, RunPlan, TargetsBeyond, Tool,
-    WatchPlan, WebSocketPlan,
+    AgentPlan, ConnectionMode, CqlPlan, Database, Environment, JourneyPlan, LoadModel, LoadPlan,
+    MachineLimit, Objectives, OperationPlan, OriginName, PostgresPlan, RedisPlan, Requested, RunPlan,
+    TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
@@ -155,6 +155,9 @@ pub struct ConnectionPlan {
     /// What this machine lacks for a higher limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<MachineLimit>,
+    /// Nobody has said how many: the number is the default for this database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_default: Option<Database>,
     /// Requests at once on a connection, as asked for; nothing where it takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
@@ -189,6 +192,7 @@ impl ConnectionPlan {
             mode,
             limit: u64::from(limit),
             limited_by: None,
+            by_default: None,
             streams: None,
             web_socket: None,
             redis: None,
@@ -200,7 +204,7 @@ impl ConnectionPlan {
     }
 
     /// Requests at once on a connection, as asked for.
-    pub(crate) fn places(&self) -> u64 {
+    pub fn places(&self) -> u64 {
         let ConnectionPlan { streams, web_socket, redis, postgres, cql, .. } = self;
         let places = streams
             .or(web_socket.as_ref().map(|plan| plan.depth))

@@ -75,6 +75,7 @@ mod plan_loads;
 mod plan_of_experiments;
 mod plan_values;
 mod poolers;
+mod pools;
 mod postgres;
 mod preflight;
 mod protocol_broken;

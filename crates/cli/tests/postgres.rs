@@ -167,6 +167,9 @@ fn a_server_that_ends_in_a_run_loses_no_arrival() {
     run.assert_accounts();
     assert_eq!(run.arrivals("scheduled"), 1_200);
     assert!(run.arrivals("ok") > 400 && run.arrivals("ok") < 1_200, "{:?}", run.at("/arrivals"));
+    // Refused, or not let in while it starts: five until the pause is as long as it gets, and then one each 200 ms.
+    let failed = run.connections("failed");
+    assert!((1..=4 + 5 + 6 * 5).contains(&failed) && run.connections("opened") > 4, "{run:?}");
     // Each answer is one insert, and no more were done than were sent.
     let done: u64 = postgres.sql("SELECT count(*) FROM item WHERE id >= 1000").parse().expect("a number");
     assert!(done >= run.arrivals("ok") && done <= 1_200, "{done}");

@@ -13,6 +13,8 @@ pub struct Origins {
     count: usize,
     /// How each operation uses the WebSockets of journeys. Empty if none does.
     sockets: Arc<[SocketUse]>,
+    /// To which of them connections that fail are tried again at a pace.
+    paced: [bool; ORIGINS_MAX],
 }
 
 /// How an operation uses a WebSocket that belongs to its journey.
@@ -29,7 +31,7 @@ pub enum SocketUse {
 
 impl Default for Origins {
     fn default() -> Origins {
-        Origins { of_operation: Arc::new([]), count: 1, sockets: Arc::new([]) }
+        Origins { of_operation: Arc::new([]), count: 1, sockets: Arc::new([]), paced: [false; ORIGINS_MAX] }
     }
 }
 
@@ -38,7 +40,7 @@ impl Origins {
     pub fn new(of_operation: &[u8]) -> Option<Origins> {
         let count = of_operation.iter().map(|&origin| usize::from(origin) + 1).max().unwrap_or(1);
         let of_operation = if count > 1 { Arc::from(of_operation) } else { Arc::new([]) as Arc<[u8]> };
-        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, sockets: Arc::new([]) })
+        (count <= ORIGINS_MAX).then_some(Origins { of_operation, count, ..Origins::default() })
     }
 
     /// The same, with WebSockets of journeys: operation i uses them as `sockets[i]` says. Either all operations of an
@@ -46,6 +48,18 @@ impl Origins {
     pub fn with_sockets(self, sockets: &[SocketUse]) -> Origins {
         let is_any = sockets.iter().any(|one| *one != SocketUse::None);
         Origins { sockets: if is_any { sockets.into() } else { Arc::new([]) }, ..self }
+    }
+
+    /// The same, where the attempts to connect to `origin` come at a bounded pace once one has failed, and all that waited for one
+    /// end with it. Otherwise there is an attempt for each arrival.
+    pub fn with_pace(mut self, origin: usize) -> Origins {
+        self.paced[origin] = true;
+        self
+    }
+
+    /// Whether they do. Connections that belong to journeys are each opened when their journey wants it.
+    pub fn is_paced(&self, origin: usize) -> bool {
+        self.paced[origin] && !self.is_of_sockets(origin)
     }
 
     /// How the operation uses the WebSocket of its journey.

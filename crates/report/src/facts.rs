@@ -66,7 +66,13 @@ pub(crate) fn means(doc: &RunDocument) -> String {
     let each = if doc.origins.len() > 1 { " to each origin" } else { "" };
     let limit = format!("{}{each}", format::count(pool.limit));
     let connections = match (pool.mode, pool.limited_by) {
-        (ConnectionMode::Fixed, _) => format!("{}{each}", plural(pool.limit, "connection", "connections")),
+        (ConnectionMode::Fixed, _) => {
+            let ours = pool
+                .by_default
+                .map(|database| format!(" (the default for {}; -c changes it)", database.name()));
+            let connections = plural(pool.limit, "connection", "connections");
+            format!("{connections}{each}{}", ours.unwrap_or_default())
+        }
         (_, None) => format!("connections as needed (at most {limit})"),
         (_, Some(MachineLimit::FileDescriptors)) => {
             format!("connections as needed (at most {limit}, by ulimit\u{a0}-n)")
@@ -275,6 +281,7 @@ pub(crate) fn unshown(more: usize) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use unblink_artifact::document::Database;
 
     #[test]
     fn percentiles_without_samples_are_not_listed() {
@@ -306,6 +313,13 @@ mod tests {
         doc.origins[0].connections.mode = ConnectionMode::Fixed;
         doc.origins[0].connections.limit = 1;
         assert!(means(&doc).starts_with("1 connection ·"), "{}", means(&doc));
+        doc.origins[0].connections.by_default = Some(Database::PostgreSql);
+        doc.origins[0].connections.limit = 20;
+        let line = format::plain(&means(&doc));
+        assert!(
+            line.starts_with("20 connections (the default for PostgreSQL; -c changes it) · 1 thread"),
+            "{line}"
+        );
         doc.origins[0].connections.mode = ConnectionMode::Auto;
         doc.origins[0].connections.limit = 12_690;
         doc.origins[0].connections.limited_by = Some(MachineLimit::LocalPorts);

@@ -72,7 +72,7 @@ impl<'a> Books<'a> {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(part.worker);
         let load_end = ZERO + plan.load_length();
         let load_end = part.stop.map_or(load_end, |stop| load_end.min(ZERO + stop));
-        let arrivals = Arrivals::new(plan, part)?;
+        let (arrivals, origins) = (Arrivals::new(plan, part)?, &plan.spec().origins);
         Ok(Books {
             plan,
             max: max as usize,
@@ -80,7 +80,7 @@ impl<'a> Books<'a> {
             arrivals,
             entries: Vec::new(),
             room,
-            lanes: (0..plan.spec().origins.count()).map(|_| Lane::new(room)).collect(),
+            lanes: (0..origins.count()).map(|origin| Lane::new(room, origins.is_paced(origin))).collect(),
             round: Round::default(),
             origin_of: HashMap::new(),
             under_way: UnderWay::default(),
@@ -162,6 +162,7 @@ impl<'a> Books<'a> {
                     let lane = &mut self.lanes[usize::from(id.origin)];
                     lane.carried.opened(id.slot, now);
                     lane.opened += 1;
+                    lane.paced.succeeds();
                     lane.peak = lane.peak.max(lane.carried.open);
                     self.connects.push(times.connect);
                     let counts = self.tally.connections(id.origin);
@@ -191,14 +192,16 @@ impl<'a> Books<'a> {
     }
 
     /// Once in a turn, after the ends that come of the event itself, the client looks for what has fallen due.
-    pub(super) fn look(&mut self) {
+    pub(super) fn look(&mut self) -> Result<(), String> {
         if !std::mem::replace(&mut self.turn.looked, true) {
-            if self.turn.expires {
-                (0..self.lanes.len()).for_each(|origin| self.expire_waiting(origin));
+            for origin in 0..if self.turn.expires { self.lanes.len() } else { 0 } {
+                self.fail_waiting(origin)?;
+                self.expire_waiting(origin);
             }
             self.take_note_of_due(self.turn.now);
             self.release();
         }
+        Ok(())
     }
 
     /// Arrivals that fall due at `until` or before are waiting from now on.
@@ -235,7 +238,7 @@ impl<'a> Books<'a> {
         if std::mem::replace(&mut self.turn.over, true) {
             return Ok(());
         }
-        self.look();
+        self.look()?;
         self.end_sends()?;
         hold!(self.owed.is_empty(), "{:?} was not done", self.owed.front());
         for lane in &mut self.lanes {
@@ -249,8 +252,8 @@ impl<'a> Books<'a> {
     }
 
     /// The run is over: whatever is left was cut off in its last turn.
-    pub(super) fn end_run(&mut self) {
-        self.look();
+    pub(super) fn end_run(&mut self) -> Result<(), String> {
+        self.look()?;
         while let Some(place) =
             self.lanes.iter_mut().find_map(Lane::pop_waiting).or_else(|| self.tries.pop_any())
         {
@@ -261,6 +264,7 @@ impl<'a> Books<'a> {
             };
             self.finish(place, outcome, None, 0);
         }
+        Ok(())
     }
 
     fn action(&mut self, at: Instant, action: &Action) -> Result<(), String> {
@@ -291,6 +295,7 @@ impl<'a> Books<'a> {
         hold!((id.slot as usize) < self.max, "{id:?} in a pool of {}", self.max);
         let now = self.turn.now;
         self.carried(id)?.begin_opening(id, now)?;
+        self.lanes[usize::from(id.origin)].paced.begins(now)?;
         let total = self.carried(id)?.total();
         hold!(total <= self.max, "{total} connections in a pool of {}", self.max);
         self.lanes[usize::from(id.origin)].was_full |= total == self.max;

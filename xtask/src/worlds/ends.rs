@@ -11,7 +11,7 @@ use unblink_core::outcome::Outcome;
 use unblink_core::record::{Answer, RetryCause};
 
 /// Waiting arrivals of a lane that one turn lets expire.
-const EXPIRIES_PER_TURN: usize = 4096;
+pub(super) const EXPIRIES_PER_TURN: usize = 4096;
 
 impl Books<'_> {
     /// What has taken too long is given up, the oldest first; its connection is closed if that leaves it no use.
@@ -54,6 +54,8 @@ impl Books<'_> {
             hold!(self.turn.now.since(since) > timeout, "{id:?} is given up after less than the timeout");
             self.tally.connections(id.origin).failed += 1;
             self.carried(id)?.give_up_opening(id.slot);
+            let now = self.turn.now;
+            self.lanes[usize::from(id.origin)].paced.fails(since, now);
             return Ok(());
         }
         // At the end of the run.
@@ -82,13 +84,17 @@ impl Books<'_> {
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind) -> Result<(), String> {
-        let Some(State::Opening(_)) = self.carried(id)?.state_of(id) else { return Ok(()) };
+        let Some(State::Opening(began)) = self.carried(id)?.state_of(id) else { return Ok(()) };
         self.carried(id)?.give_up_opening(id.slot);
+        let (origin, now) = (usize::from(id.origin), self.turn.now);
+        self.lanes[origin].paced.fails(began, now);
         let counts = self.tally.connections(id.origin);
         counts.failed += 1;
         counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
+        if self.lanes[origin].paced.is_paced {
+            return self.fail_together(origin, kind);
+        }
         // A failed attempt costs the oldest that still has time, of those that wait for the same origin.
-        let origin = usize::from(id.origin);
         self.expire_waiting(origin);
         match self.take_waiting(origin) {
             Some(place) => self.try_again_or_fail(place, kind, 0),
@@ -150,7 +156,12 @@ impl Books<'_> {
     }
 
     /// An attempt has failed without an answer.
-    fn try_again_or_fail(&mut self, place: usize, kind: FailureKind, slot: u32) -> Result<(), String> {
+    pub(super) fn try_again_or_fail(
+        &mut self,
+        place: usize,
+        kind: FailureKind,
+        slot: u32,
+    ) -> Result<(), String> {
         if !self.is_tried_again(place, RetryCause::Failed(kind), None)? {
             let outcome = if self.is_late(place) { Outcome::TimedOut } else { Outcome::Failed(kind) };
             self.finish(place, outcome, None, slot);

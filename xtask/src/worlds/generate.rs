@@ -69,6 +69,7 @@ pub(super) fn case(seed: u64) -> Case {
     own_connections(seed, &mut plan);
     held_connections(seed, &mut plan);
     sockets(seed, &mut plan);
+    paced(seed, &mut plan);
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
@@ -254,6 +255,17 @@ fn sockets(seed: u64, plan: &mut PlanSpec) {
         }
     }
     plan.origins = Origins::new(&of_operation).unwrap_or_default().with_sockets(&uses);
+}
+
+/// A third of the worlds have origins to which attempts come at a pace.
+fn paced(seed: u64, plan: &mut PlanSpec) {
+    let mut dice = Dice(Random::new(seed, STREAM + 9));
+    let first = dice.below(plan.origins.count() as u64) as usize;
+    for origin in 0..if dice.one_in(3) { plan.origins.count() } else { 0 } {
+        if origin == first || dice.one_in(2) {
+            plan.origins = plan.origins.clone().with_pace(origin);
+        }
+    }
 }
 
 fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {

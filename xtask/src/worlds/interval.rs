@@ -27,7 +27,7 @@ pub(super) fn check(
     let end = ZERO + snapshot.start + snapshot.length;
     if last {
         hold!(end >= books.now(), "it ends at {end:?}, before the run");
-        books.end_run();
+        books.end_run()?;
     } else {
         books.end_turn()?;
         books.take_note_of_due(Instant(end.0 - 1));

@@ -1,6 +1,7 @@
 //! What a worker has to do with one origin, as it stands in the books.
 
 use super::carried::Carried;
+use super::paced::Paced;
 use std::collections::VecDeque;
 use unblink_core::dispatch::Room;
 use unblink_core::time::Instant;
@@ -8,6 +9,7 @@ use unblink_core::time::Instant;
 /// Its connections, and what waits for them. Lanes share nothing: whatever one of them is held up by, the others are not.
 pub(super) struct Lane {
     pub(super) carried: Carried,
+    pub(super) paced: Paced,
     /// Places in the books of what was never sent, in order of intended time, which stands before each.
     pub(super) waiting: VecDeque<(Instant, usize)>,
     /// The same of what may have another attempt now, by the time from which it may.
@@ -27,9 +29,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(room: Room) -> Lane {
+    pub(super) fn new(room: Room, is_paced: bool) -> Lane {
         Lane {
             carried: Carried::new(room),
+            paced: Paced::new(is_paced),
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
             second_sends: VecDeque::new(),

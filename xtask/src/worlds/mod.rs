@@ -18,6 +18,7 @@ mod interval;
 mod journeys;
 mod lane;
 mod owned;
+mod paced;
 mod parts;
 mod percentiles;
 mod recording;

@@ -16,7 +16,7 @@ impl Books<'_> {
         index: u64,
         at: Instant,
     ) -> Result<(), String> {
-        self.look();
+        self.look()?;
         self.turn.sends += 1;
         hold!(self.turn.sends <= SENDS_PER_CALL_MAX, "{} sends in a turn", self.turn.sends);
         let origin = usize::from(conn.origin);

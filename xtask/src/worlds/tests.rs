@@ -3,6 +3,7 @@
 
 mod apart;
 mod journeys;
+mod paced;
 mod tries;
 
 use super::recording::Snapshot;

@@ -1,6 +1,6 @@
 //! Connections: were there any, and did the client's own limits shape the result?
 
-use super::{Case, found, severity, share};
+use super::{Case, found, saturation, severity, share};
 use crate::evidence::{Evidence, Pool};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::moves::POOL_IS_FIXED;
@@ -109,8 +109,20 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
     let sent = case.measured().sent;
     let waited_share = waited_share(case);
     let mean = Nanos(lag.pool_ns() / lag.pool());
+    let is_much = waited_share > POOL_WAITED_SHARE_DEGRADES;
     let (is_worse, remedy) = match case.evidence.pool {
-        _ if allowed_none(case) => (waited_share > POOL_WAITED_SHARE_DEGRADES, ALLOWED_NONE_REMEDY),
+        _ if allowed_none(case) => (is_much, ALLOWED_NONE_REMEDY),
+        // More would only have had more requests waiting in the target.
+        Pool::Default { .. } if saturation::pool_is_enough(case) => (
+            false,
+            "Nothing: the target works on far fewer requests at once than these connections carry, and more of them would wait \
+             there. -c says how many there are.",
+        ),
+        Pool::Default { .. } => (
+            is_much,
+            "Say how many connections there are to be (-c): as many as the clients of the database hold together, or auto, which \
+             opens one for each arrival that finds none. This number is our default.",
+        ),
         Pool::Fixed { .. } if lag.no_room > 0 => (
             false,
             "Nothing, if this many requests on this many connections are what you want to test: their queue belongs \
@@ -123,7 +135,7 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
              Otherwise raise -c, or leave it out.",
         ),
         Pool::Auto { .. } => (
-            waited_share > POOL_WAITED_SHARE_DEGRADES,
+            is_much,
             "Allow more connections (-c auto:N; file descriptors, `ulimit -n`, and local ports bound it), so that \
              every arrival is sent when it is due, or find out why the target needs so many.",
         ),
@@ -151,10 +163,14 @@ pub(super) fn waited_share(case: &Case<'_>) -> f64 {
     share(case.evidence.totals.counters.lag.pool(), case.measured().sent)
 }
 
-/// `5 connections`
+/// `5 connections`, `20 connections (the default for PostgreSQL)`
 pub(super) fn connections(case: &Case<'_>) -> String {
-    let (Pool::Auto { max: n } | Pool::Fixed { n }) = case.evidence.pool;
-    text::plural(n, "connection", "connections")
+    let (Pool::Auto { max: n } | Pool::Fixed { n } | Pool::Default { n, .. }) = case.evidence.pool;
+    let connections = text::plural(n, "connection", "connections");
+    match case.evidence.pool {
+        Pool::Default { of, .. } => format!("{connections} (the default for {of})"),
+        Pool::Auto { .. } | Pool::Fixed { .. } => connections,
+    }
 }
 
 /// What to do where the target lets connections be opened and allows no request on them.

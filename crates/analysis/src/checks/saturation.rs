@@ -47,6 +47,9 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
         ("in_flight_at_end", last.in_flight as f64),
         (crate::moves::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
     ];
+    if narrowest == Narrowest::Target && matches!(evidence.pool, Pool::Default { .. }) {
+        numbers.push((crate::moves::TARGET_IS_NARROWEST, 1.0));
+    }
     numbers.extend(suggested.map(|n| ("connections_suggested", n as f64)));
     numbers.extend(origin.as_ref().map(|(number, _)| ("origin", *number as f64)));
     found(
@@ -187,8 +190,8 @@ fn narrowest(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -
     match () {
         () if last.in_flight >= last.backlog => Narrowest::Target,
         () if own > pool + connecting => Narrowest::Generator,
-        // A pool that grew to its limit before a target that had enough to do long before.
-        () if has_enough && grows(case) && is_alike(&subject.service) => Narrowest::Target,
+        // A pool that grew to its limit, or was of our making, before a target that had enough to do long before.
+        () if has_enough && !is_asked_for(case) && is_alike(&subject.service) => Narrowest::Target,
         () if pool >= connecting => Narrowest::Pool,
         // More connections would only have more requests waiting in the target.
         () if has_enough => Narrowest::Target,
@@ -223,6 +226,21 @@ fn has_enough(last: &Row, working: f64) -> bool {
 /// A connection is opened for each request that waits.
 fn grows(case: &Case<'_>) -> bool {
     matches!(case.evidence.pool, Pool::Auto { .. })
+}
+
+/// Somebody wants to know of this number.
+fn is_asked_for(case: &Case<'_>) -> bool {
+    matches!(case.evidence.pool, Pool::Fixed { .. })
+}
+
+/// The pool carries more at once than the target works on at its best: whatever waits for a connection, it is the target that it
+/// waits for.
+pub(super) fn pool_is_enough(case: &Case<'_>) -> bool {
+    let Evidence { totals, rows, places, pool, .. } = *case.evidence;
+    let (Pool::Auto { max: n } | Pool::Fixed { n } | Pool::Default { n, .. }) = pool;
+    let service = totals.track(Series::Service);
+    let working = working_on(service, best_per_second(case.evidence, rows));
+    working > 0.0 && n.saturating_mul(places) as f64 >= CONNECTIONS_ENOUGH * working && is_alike(service)
 }
 
 /// Where service times differ by themselves, the shortest one is luck and says nothing of how many are worked on.

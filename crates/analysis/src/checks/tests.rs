@@ -385,6 +385,22 @@ fn own_limits() {
     assert!(full.message.contains("because all 3 connections were full"), "{full:?}");
     let remedy = &full.remedy;
     assert!(Some(full.severity) == NOTE && ["--streams", "--depth"].iter().all(|flag| remedy.contains(flag)));
+    // A number that nobody asked for degrades, unless the target works on far fewer at once.
+    let ours = |service: Nanos| {
+        let mut world = World::with(|w| {
+            w.evidence.pool = Pool::Default { n: 20, of: "PostgreSQL" };
+            (w.bank.counters.lag.no_connection, w.bank.counters.lag.no_connection_ns) = (N, N * 1_000);
+        });
+        *world.bank.track_mut(Series::Service) = Default::default();
+        (0..N).for_each(|_| world.bank.track_mut(Series::Service).record(service));
+        world.finding(Code::PoolLimitReached).expect("found")
+    };
+    let busy = Nanos(1_000_000_000 * 10 / RATE);
+    let (few, enough) = (ours(busy), ours(Nanos(busy.0 / 10)));
+    assert_eq!((Some(few.severity), Some(enough.severity)), (DEGRADES, NOTE));
+    let all = "because all 20 connections (the default for PostgreSQL) were in use";
+    assert!(few.message.contains(all) && few.remedy.contains("-c"), "{few:?}");
+    assert!(enough.remedy.starts_with("Nothing: the target works on far fewer"), "{enough:?}");
     // Connections that the target allows nothing are not too few.
     let none = World::with(|w| {
         w.evidence.pool = Pool::Auto { max: 300 };

@@ -41,6 +41,7 @@ pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
     let users = case.evidence.users?.all;
     let (n, is_asked_for) = match case.evidence.pool {
         Pool::Auto { max } => (max, false),
+        Pool::Default { n, .. } => (n, false),
         Pool::Fixed { n } => (n, true),
     };
     let places = case.evidence.places;

@@ -1,9 +1,10 @@
 //! Adds a trial up while it goes on, and tells when it may end.
 
 use super::criterion::{Criterion, Grounds, Mark, Miss, Percentile, RateVerdict, above, is_growing};
+use super::own_limit::own_limit;
 use super::trial::{Trial, TrialOutcome};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
-use crate::finding::{Finding, FindingCode, Severity};
+use crate::finding::{Finding, FindingCode};
 use crate::interval::{Answer, EndedBy, History, answers};
 use crate::quantile::Survival;
 use crate::validity;
@@ -36,6 +37,7 @@ pub struct Gather {
     criterion: Criterion,
     timeout: Nanos,
     pool: Pool,
+    places: u64,
     totals: Bank<u64>,
     history: History,
     rows: Vec<Row>,
@@ -53,6 +55,7 @@ impl Gather {
             criterion,
             timeout,
             pool,
+            places: 1,
             totals: Bank::new(1),
             history: History::default(),
             rows: Vec::new(),
@@ -61,6 +64,11 @@ impl Gather {
             busy_share_max: 0.0,
             look: trial.measure,
         }
+    }
+
+    /// The same where a connection carries so many requests at once.
+    pub fn with_places(self, places: u64) -> Gather {
+        Gather { places, ..self }
     }
 
     /// Takes in the next interval.
@@ -202,7 +210,7 @@ impl Gather {
             accounts: &[],
             // No sentence about requests or connections is shown of a trial.
             operations: &[],
-            places: 1,
+            places: self.places,
             journeys: &[],
             without_ending: open,
             sent_in_load: totals.counters.measured.sent_in_load,
@@ -241,26 +249,11 @@ impl Gather {
         (self.criterion.judge(&grounds), whole, percentile, generator)
     }
 
-    /// Why the generator was the limit. Where the target piles requests up that were sent, a generator that is late
-    /// with some of them has not caused it.
+    /// Why the generator was the limit.
     fn generator_limit(&self, found: &[Finding], piles_up: bool, to: Nanos) -> Option<String> {
         let last = self.rows.iter().rfind(|row| row.end() <= to + SLACK);
         let (sent, unsent) = last.map_or((0, 0), |row| (row.in_flight, row.backlog));
-        let is_limit = |finding: &&Finding| {
-            let always = [
-                FindingCode::SentBelowOffered,
-                FindingCode::GeneratorBusy,
-                FindingCode::CpuSteal,
-                FindingCode::LocalLimit,
-                FindingCode::ClientShedLoad,
-            ];
-            let unless_piling = [FindingCode::GeneratorLate, FindingCode::GeneratorPaused];
-            let is_unsent = finding.code == FindingCode::Saturated && unsent > sent;
-            let is_own = always.contains(&finding.code)
-                || (unless_piling.contains(&finding.code) && !(piles_up && sent >= unsent));
-            finding.severity == Severity::Invalidates && (is_own || is_unsent)
-        };
-        found.iter().find(is_limit).map(|finding| finding.message.clone())
+        own_limit(found, self.pool, piles_up, (sent, unsent)).map(|finding| finding.message.clone())
     }
 
     /// What has no answer has grown for seconds and would take many times the limit.

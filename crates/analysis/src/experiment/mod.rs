@@ -8,6 +8,7 @@ mod criterion;
 mod gather;
 pub mod interleaved;
 pub mod knee;
+mod own_limit;
 mod simulated;
 mod trial;
 

@@ -15,6 +15,9 @@ pub struct Connections {
     /// What this machine lacks for a higher limit of `auto`; `null` when it lacks nothing.
     #[serde(default)]
     pub limited_by: Option<MachineLimit>,
+    /// Nobody has said how many: the number is the default for this database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_default: Option<Database>,
     /// Most that were usable at once.
     pub peak: u64,
     /// Attempts to open one.
@@ -313,6 +316,29 @@ pub enum MachineLimit {
     LocalPorts,
 }
 
+/// What a run asks that is a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Database {
+    /// Or whatever speaks its protocol.
+    Redis,
+    /// Or whatever speaks its protocol.
+    PostgreSql,
+    /// Or whatever speaks CQL.
+    Cassandra,
+}
+
+impl Database {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Database::Redis => "Redis",
+            Database::PostgreSql => "PostgreSQL",
+            Database::Cassandra => "Cassandra",
+        }
+    }
+}
+
 /// Who decides how many connections there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -320,7 +346,7 @@ pub enum ConnectionMode {
     /// The load: one more whenever an arrival is due and none is usable, up to the limit.
     #[default]
     Auto,
-    /// The user.
+    /// The user, or the default for a database.
     Fixed,
 }
 

@@ -146,9 +146,10 @@ impl Tally {
             load_from: from,
             load_to: to,
             timeout: Nanos(load.timeout_ns),
-            pool: match mode {
-                ConnectionMode::Auto => Pool::Auto { max: limit },
-                ConnectionMode::Fixed => Pool::Fixed { n: limit },
+            pool: match (mode, self.header.connections().by_default) {
+                (ConnectionMode::Auto, _) => Pool::Auto { max: limit },
+                (ConnectionMode::Fixed, Some(database)) => Pool::Default { n: limit, of: database.name() },
+                (ConnectionMode::Fixed, None) => Pool::Fixed { n: limit },
             },
             places: self.header.connections().places(),
             origins: &origins,

@@ -84,6 +84,7 @@ fn connections(
         mode: plan.mode,
         limit: plan.limit,
         limited_by: plan.limited_by,
+        by_default: plan.by_default,
         peak,
         attempted: counts.attempted,
         opened: counts.opened,

@@ -12,6 +12,7 @@ use crate::setup::SetupRequest;
 use crate::signals::Interruptions;
 use crate::sim::mix::{Asked, Listed};
 use crate::sim::{Described, Simulation};
+use crate::value::Connections;
 use crate::{asked, output};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -71,14 +72,14 @@ impl Source {
     /// The run with this number, which also picks its seed: each has arrivals of its own, or no two Poisson runs would
     /// differ in them.
     pub(super) fn ready(&self, args: &CompareArgs, number: u64) -> Result<Ready> {
-        let connections = args.load.connections;
         match self {
             Source::Real { requests, setup, journeys } => {
-                let prepared = run::prepare(&self.numbered(args, number))?;
+                let run_args = self.numbered(args, number);
+                let prepared = run::prepare(&run_args)?;
                 let setup = setup.iter().map(|one| &one.request);
                 let steps = journey::requests(journeys);
                 let all: Vec<Request> = requests.iter().chain(setup).chain(steps).cloned().collect();
-                let asked = asked::of_target(&prepared, &args.target, connections, &all);
+                let asked = asked::of_target(&prepared, &args.target, run_args.connections(), &all);
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
@@ -86,6 +87,7 @@ impl Source {
                 let simulation = world.simulation(&world.load(&seeded(args, number)), "ideal", &listed)?;
                 let header = &simulation.header;
                 let (retry, journeys) = (header.plan.retry.as_ref(), &header.journeys[..]);
+                let connections = args.load.connections.unwrap_or(Connections::Auto(None));
                 let asked = asked::of_world(words, connections, retry, journeys, listed.said());
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }

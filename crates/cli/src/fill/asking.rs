@@ -89,7 +89,7 @@ impl Asking {
             _ => run.target.web_socket.depth = Some(depth),
         }
         run.requests = requests;
-        run.load.connections = crate::value::Connections::Fixed(connections);
+        run.load.connections = Some(crate::value::Connections::Fixed(connections));
         prepare_under(&run, None)
     }
 

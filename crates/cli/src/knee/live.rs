@@ -59,7 +59,8 @@ enum Rest {
 /// The target in words, once everything about it has been checked, what is asked of it, and the highest rate that it may
 /// have.
 pub(super) fn target(args: &KneeArgs) -> Result<((String, String), Option<Rate>)> {
-    let prepared = prepare(&run_args(args, super::start(args)?, args.settle, args.measure)?)?;
+    let of_trial = run_args(args, super::start(args)?, args.settle, args.measure)?;
+    let prepared = prepare(&of_trial)?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
     let (targets, operations, plan) =
         (&header.targets[..], &header.operations[..], Some(prepared.job.plan()));
@@ -68,7 +69,7 @@ pub(super) fn target(args: &KneeArgs) -> Result<((String, String), Option<Rate>)
     objectives::check(&[slo], &[], &Known { targets, operations, parts, plan })?;
     let steps = journey::requests(&args.journeys);
     let all: Vec<Request> = args.requests.iter().chain(steps).cloned().collect();
-    let asked = asked::of_target(&prepared, &args.target, args.connections, &all);
+    let asked = asked::of_target(&prepared, &args.target, of_trial.connections(), &all);
     Ok(((prepared.target_line, asked), prepared.rate_cap))
 }
 
@@ -185,13 +186,17 @@ impl TrialRunner for Runner {
         }
         let pool = match prepared.job.plan().spec().pool {
             Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
-            Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
+            Pool::Fixed { n } => match prepared.header.connections().by_default {
+                Some(database) => evidence::Pool::Default { n: u64::from(n), of: database.name() },
+                None => evidence::Pool::Fixed { n: u64::from(n) },
+            },
         };
+        let places = prepared.header.connections().places();
         let name = self.args.slo.name.as_deref();
         // Where there is only one, its requests are all.
         let of = name.and_then(|name| prepared.header.part_called(name)?);
         let criterion = Criterion { of, ..criterion(&self.args) };
-        let fresh = || Gather::new(trial, criterion, self.args.timeout, pool);
+        let fresh = || Gather::new(trial, criterion, self.args.timeout, pool).with_places(places);
         let mut gather = fresh();
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;

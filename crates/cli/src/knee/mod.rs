@@ -12,6 +12,7 @@ use crate::args::knee::{KneeArgs, Level};
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::unshown::Shown;
+use crate::value::Connections;
 use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
 use anyhow::{Context, Result, bail};
 pub(crate) use led::trial_of;
@@ -93,7 +94,7 @@ fn found(
                 runner.target.clone(),
                 asked::of_world(
                     &args.world,
-                    args.connections,
+                    args.connections.unwrap_or(Connections::Auto(None)),
                     retry::describe(&args.retry).as_ref(),
                     &journeys::wanted(args)?.described(),
                     listed.said(),

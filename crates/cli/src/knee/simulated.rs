@@ -4,6 +4,7 @@ use super::{criterion, journeys, rest};
 use crate::args::arrivals::Arrivals;
 use crate::args::knee::KneeArgs;
 use crate::errors::{refuse, refused};
+use crate::run::default_pool;
 use crate::sim::Described;
 use crate::sim::mix::{Asked, Listed};
 use crate::value::Connections;
@@ -39,7 +40,9 @@ impl Runner {
         })?;
         let of = judged(args, &asked)?;
         let described = Described::new(&args.world)?;
-        let pool = match args.connections {
+        let first = args.requests.first().and_then(|request| default_pool(request.url.origin.speaks));
+        let by_default = first.map_or(Connections::Auto(None), |(_, n)| Connections::Fixed(n));
+        let pool = match args.connections.unwrap_or(by_default) {
             Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(CONNECTIONS_MAX) },
             Connections::Fixed(n) => Pool::Fixed { n },
         };

@@ -21,17 +21,23 @@ pub(super) fn pool(
     targets: &[Target],
     threads: u32,
 ) -> Result<(Pool, Option<MachineLimit>)> {
-    // Each origin has a pool of its own, and they are of the same size: local ports are found for each place anew, and
-    // descriptors are shared.
-    let by_ports = targets.iter().map(|target| ports_for(target, limits));
-    let (by_ports, quick) = by_ports.min().unwrap_or((u64::MAX, u64::MAX));
     // Of the connections of all machines, those of the shares that are here.
     let shares = args.share.share.map(|share| (share.threads(), share.of));
     let of_all = |here: u32| shares.map_or(here, |(threads, of)| here.div_ceil(threads).saturating_mul(of));
     let here = |all: u32| shares.map_or(all, |(threads, of)| all.div_ceil(of).saturating_mul(threads));
     let threads_asked = args.threads().unwrap_or(1);
     let fitting = limits.connections(threads) / targets.len() as u64;
-    let (asked, pool) = match args.load.connections {
+    // Each origin has a pool of its own, and they are of the same size: local ports are found for each place anew, and
+    // descriptors are shared.
+    let by_ports = targets.iter().map(|target| ports_for(target, limits));
+    let (by_ports, quick) = by_ports.min().unwrap_or((u64::MAX, u64::MAX));
+    if let Some((_, n)) = args.pool_by_default() {
+        // Nobody asked for so many: fewer will do where there is no room for them.
+        let most = of_all(u32::try_from(fitting.min(by_ports)).unwrap_or(u32::MAX));
+        let parts = args.parts(threads);
+        return Ok((Pool::Fixed { n: n.min(most).max(parts) }, None));
+    }
+    let (asked, pool) = match args.connections() {
         Connections::Auto(None) => {
             let (max, limited_by) = auto_limit(users.map(here), fitting, quick);
             return Ok((Pool::Auto { max: of_all(max.max(threads_asked)) }, limited_by));
@@ -57,6 +63,17 @@ pub(super) fn pool(
         );
     }
     Ok((pool, None))
+}
+
+/// The pool without what this machine's limits have to do with it.
+pub(super) fn planned_pool(args: &RunArgs, threads: u32) -> Pool {
+    match args.connections() {
+        Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
+        Connections::Fixed(n) if args.pool_by_default().is_some() => {
+            Pool::Fixed { n: n.max(args.parts(threads)) }
+        }
+        Connections::Fixed(n) => Pool::Fixed { n },
+    }
 }
 
 /// Connections to one origin that the local ports allow for, and those of them whose ports are found quickly.

@@ -4,7 +4,7 @@ use super::guards::{self, Guards};
 use super::held;
 use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
-use super::pool::{AUTO_CONNECTIONS_MAX, pool};
+use super::pool::{planned_pool, pool};
 use super::requests::{Requests, requests};
 use super::setup;
 use super::share as of_share;
@@ -19,7 +19,6 @@ use crate::errors::refuse;
 use crate::guard::Guard;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
-use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, script, secrets, values_sent};
 use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
@@ -121,6 +120,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let mut header = header(args, &job, &requests, operations, &limits, &asked);
     for OriginPlan { connections, .. } in &mut header.origins {
         connections.limited_by = limited_by;
+        connections.by_default = args.pool_by_default().map(|(database, _)| database);
         connections.streams = job.streams();
         connections.web_socket = job.web_socket(&args.target.web_socket);
         connections.redis = job.redis();
@@ -214,10 +214,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     script::read(args)?.iter().for_each(|source| requests.made_by(source));
     cross_check::check(args)?;
     let threads = args.threads().unwrap_or(1);
-    let pool = match args.load.connections {
-        Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
-        Connections::Fixed(n) => Pool::Fixed { n },
-    };
+    let pool = planned_pool(args, threads);
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
     let unused = unused(args, &requests)?;
     let values = requests.values(&plan, args.load.seed)?;
@@ -314,9 +311,11 @@ fn core_plan(
             ),
             ..share::mix(requests.weights.as_deref(), args.target.order, args.load.seed)
         },
-        origins: Origins::new(&requests.origin_of)
-            .expect("no more origins than a run may have")
-            .with_sockets(&requests.sockets),
+        origins: args.paced(
+            Origins::new(&requests.origin_of)
+                .expect("no more origins than a run may have")
+                .with_sockets(&requests.sockets),
+        ),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     let plan = of_share::of_plan(args, plan)?;

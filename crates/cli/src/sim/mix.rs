@@ -13,14 +13,16 @@ use crate::journey::{self, Journey, Step};
 use crate::replay::Replay;
 use crate::request::share::{self, OrderArg};
 use crate::request::{NOWHERE, Request};
-use crate::run::objectives;
 use crate::run::requests::{self, Requests};
+use crate::run::{default_pool, objectives};
 use crate::secrets;
 use anyhow::Result;
 use serde_json::json;
 use std::collections::BTreeMap;
 use unblink_analysis::slo::{AbortRule, Slo};
-use unblink_artifact::document::{JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Requested};
+use unblink_artifact::document::{
+    Database, JourneyPlan, Objectives, OperationPlan, OriginName, Protocol, Requested,
+};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::names::few;
 use unblink_core::mix::Mix;
@@ -200,6 +202,13 @@ impl Asked {
     /// Names that a load may be restricted to, and that objectives may speak of.
     pub(crate) fn names(&self) -> &[Requested] {
         self.requests.as_ref().map(|requests| &requests.targets[..]).unwrap_or_default()
+    }
+
+    /// How many connections the load has because its requests would go to a database, and it says nothing of them.
+    pub(super) fn pool_by_default(&self, load: &LoadArgs) -> Option<(Database, u32)> {
+        let origin = self.requests.as_ref().and_then(|requests| requests.origins.first())?;
+        let is_said = load.connections.is_some() || load.closed.is_some();
+        default_pool(origin.speaks).filter(|_| !is_said)
     }
 
     /// Loads name their requests as objectives do.

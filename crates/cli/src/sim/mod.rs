@@ -167,9 +167,10 @@ impl Described {
     /// Checks everything.
     pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str, asked: &Asked) -> Result<Simulation> {
         let client_text = one_space(client_text);
-        let client = client::parse(&client_text, args.connections)?;
+        let client = client::parse(&client_text, args.connections.unwrap_or(Connections::Auto(None)))?;
         let load = load::spec(&asked.with_names(args), asked.names())?;
-        let pool = match args.connections {
+        let by_default = asked.pool_by_default(args).map(|(_, n)| Connections::Fixed(n));
+        let pool = match args.connections.or(by_default).unwrap_or(Connections::Auto(None)) {
             // A simulated connection takes neither port nor descriptor: each user has one.
             Connections::Auto(max) => {
                 let users = load.users().unwrap_or_default();
@@ -315,6 +316,8 @@ impl Described {
             };
         }
         let mut connections = ConnectionPlan::of(pool);
+        connections.by_default =
+            asked.pool_by_default(args).filter(|_| client.is_none()).map(|(database, _)| database);
         connections.streams =
             Some(self.world.room).filter(|room| *room != Room::SINGLE).map(|room| room.places);
         let origin = |name| OriginPlan { name, connections: connections.clone() };

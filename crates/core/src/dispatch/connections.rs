@@ -3,6 +3,7 @@
 mod aging;
 mod moving;
 mod own;
+mod pace;
 mod wanting;
 
 use super::arena::{Arena, List, NONE};
@@ -14,6 +15,7 @@ use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use own::OwnConnections;
 pub(super) use own::Whose;
+pub(super) use pace::Pace;
 use std::num::NonZeroU16;
 
 /// The initial limit on connects in progress at once. A flood of them overflows the target's queue, and a dropped SYN
@@ -131,6 +133,8 @@ pub(super) struct Connections {
     pub(super) unaccepted_since: Option<Instant>,
     /// This machine had no port or descriptor: there is no attempt before then.
     pub(super) blocked_until: Option<Instant>,
+    /// Of an origin whose attempts come at a pace.
+    pub(super) pace: Option<Pace>,
     pub(super) fullness: Fullness,
     pub(super) own: OwnConnections,
     /// What the connections that have ended carried.
@@ -175,6 +179,7 @@ impl Connections {
             opening_max: OPENING_MIN,
             unaccepted_since: None,
             blocked_until: None,
+            pace: policy.origins.is_paced(usize::from(origin)).then(Pace::default),
             fullness: Fullness::default(),
             own: OwnConnections::new(policy),
             spread: Spread::default(),
@@ -252,6 +257,7 @@ impl Connections {
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
+        self.pace.iter_mut().for_each(|pace| pace.begins(now));
         self.id(slot)
     }
 
@@ -271,6 +277,7 @@ impl Connections {
             _ => self.opened_own(slot, now),
         }
         self.opening_max = self.opening_max.saturating_add(1);
+        self.pace.iter_mut().for_each(Pace::succeeds);
         self.unaccepted_since = (self.opening.len > 0).then_some(now);
         self.open_peak = self.open_peak.max(self.open);
         if let Some(age) = self.age_max.filter(|_| self.are_aging) {
@@ -286,10 +293,13 @@ impl Connections {
 
     /// An attempt has come to nothing.
     pub(super) fn give_up_opening(&mut self, slot: u32, now: Instant) {
-        if self.conns[slot].is_owed && self.has_started {
+        let Connection { is_owed, since, .. } = self.conns[slot];
+        if is_owed && self.has_started {
             self.owed += 1;
             self.owed_from = now + OWED_PAUSE;
         }
+        // Before the load each is tried once.
+        self.pace.iter_mut().filter(|_| self.has_started).for_each(|pace| pace.fails(since, now));
         self.own.opening -= u32::from(self.conns[slot].whose != Whose::Everybody);
         self.conns.unlink(&mut self.opening, slot);
         self.conns.release(slot);

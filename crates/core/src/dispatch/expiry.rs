@@ -21,6 +21,10 @@ impl<L: Load> Dispatch<L> {
         self.expire_flights(now, out, rec);
         self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
+            if let Some(pace) = &mut self.lanes[origin].connections.pace {
+                pace.look(now);
+                self.fail_the_rest(origin, now, rec);
+            }
             self.expire_waiting(origin, now, rec);
             if self.policy.own.is_some() {
                 self.expire_own(origin, now, rec);

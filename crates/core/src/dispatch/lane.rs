@@ -6,6 +6,7 @@ use super::connections::Connections;
 use super::overslept::Oversleep;
 use super::own::OwnLine;
 use super::sockets::Sockets;
+use super::together::Failing;
 use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -45,6 +46,8 @@ pub(super) struct Lane {
     pub(super) woke_for_due: bool,
     /// Since when something could have been sent or opened but was left for the next turn.
     pub(super) behind_since: Option<Instant>,
+    /// An attempt to connect has failed, and not all of those that waited for it have ended yet.
+    pub(super) failing: Option<Failing>,
     /// What journeys hold here, if its connections are theirs.
     pub(super) sockets: Option<Box<Sockets>>,
 }
@@ -65,6 +68,7 @@ impl Lane {
             oversleep_held: Oversleep::default(),
             woke_for_due: true,
             behind_since: None,
+            failing: None,
             sockets: is_of_sockets.then(Box::default),
         }
     }

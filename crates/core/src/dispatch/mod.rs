@@ -33,6 +33,7 @@ mod retry;
 mod sending;
 mod sockets;
 mod spread;
+mod together;
 mod told;
 mod waiting;
 mod wake;

@@ -25,6 +25,8 @@ impl<L: Load> Dispatch<L> {
         connections.opened(slot, now);
         rec.allowed(usize::from(id.origin), places);
         rec.connected(usize::from(id.origin), times.connect, times.tls);
+        // Whoever still waits goes over this one.
+        self.lanes[usize::from(id.origin)].failing = None;
         self.socket_opened(usize::from(id.origin), slot, now, out, rec);
         // It may have been told so meanwhile.
         self.close_if_over(usize::from(id.origin), slot, now, out, rec);
@@ -56,6 +58,9 @@ impl<L: Load> Dispatch<L> {
         }
         if waits {
             return;
+        }
+        if connections.pace.is_some() {
+            return self.fail_together(origin, whose, kind, now, rec);
         }
         if was_owed && connections.total() > 0 {
             // No arrival has asked for it.

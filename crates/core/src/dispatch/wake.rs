@@ -1,6 +1,7 @@
 //! When the dispatcher has to look at the clock again.
 
 use super::Dispatch;
+use super::connections::Pace;
 use super::lane::Lane;
 use crate::load::Load;
 use crate::record::Recorder;
@@ -82,6 +83,7 @@ impl<L: Load> Dispatch<L> {
             no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
+            no_later(connections.pace.as_ref().and_then(Pace::until));
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);

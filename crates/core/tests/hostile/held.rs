@@ -3,7 +3,7 @@
 use super::{Dice, Server, WORLDS, random_world, travelling_world};
 use unblink_core::dispatch::{Pool, Room};
 use unblink_core::origins::Origins;
-use unblink_core::plan::Plan;
+use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::time::Nanos;
 
 /// One of two journeys holds its connection, or both do; often there are few connections.
@@ -52,4 +52,17 @@ fn what_is_held_carries_nobody_elses_requests() {
     assert!(held > 30 * WORLDS, "journeys hold connections: {held}");
     assert!(on > 30 * WORLDS, "they go on there: {on}");
     assert!(waited > 3 * WORLDS, "the limit makes them wait: {waited}");
+}
+
+#[test]
+fn attempts_at_a_pace_lose_no_journey_that_holds_one() {
+    let mut held = 0;
+    for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
+        let (plan, server, stop) = held_world(seed);
+        let origins = plan.spec().origins.clone().with_pace(0);
+        let plan = Plan::new(PlanSpec { origins, ..plan.spec().clone() }).expect("a valid plan");
+        let (bank, _) = super::journeys::play_and_check(seed, &plan, server, stop);
+        held += bank.counters.connections().held;
+    }
+    assert!(held > WORLDS, "{held}");
 }

@@ -2,7 +2,7 @@
 
 use super::{Dice, Server, WORLDS, random_world, retrying_world, travelling_world};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::Plan;
+use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::time::Nanos;
 
 /// One of two journeys has connections of its own, or both have; often there are few connections, and half try again.
@@ -49,4 +49,21 @@ fn no_request_shares_the_connection_of_a_journey() {
     assert!(again > WORLDS / 4, "they lose some: {again}");
     assert!(left > 15 * WORLDS, "they leave them: {left}");
     assert!(waited > 3 * WORLDS, "the limit makes them wait: {waited}");
+}
+
+/// Who waits for a connection of its own, and who for anybody's, ends with an attempt that nothing else is there for.
+#[test]
+fn attempts_at_a_pace_lose_no_journey() {
+    let (mut own, mut refused) = (0, 0);
+    for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
+        let (plan, server, stop) = own_world(seed);
+        let origins = plan.spec().origins.clone().with_pace(0);
+        let plan = Plan::new(PlanSpec { origins, ..plan.spec().clone() }).expect("a valid plan");
+        let (bank, world) = super::journeys::play_and_check(seed, &plan, server, stop);
+        assert_eq!(world.books.owned_and_open(), 0, "seed {seed}");
+        let counts = bank.counters.connections();
+        own += counts.own;
+        refused += counts.refused;
+    }
+    assert!(own > WORLDS && refused > 0, "{own} {refused}");
 }

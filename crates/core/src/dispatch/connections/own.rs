@@ -30,6 +30,8 @@ pub(in crate::dispatch) struct OwnConnections {
     unclaimed: List<0>,
     /// How many connections that are being opened will belong to journeys.
     pub(super) opening: u32,
+    /// How many that are open belong to them, or to nobody so far.
+    open: u32,
     /// When journeys could not get a connection.
     pub(in crate::dispatch) fullness: Fullness,
     is_full: bool,
@@ -44,6 +46,7 @@ impl OwnConnections {
             by_journey: vec![NONE; bound.map_or(0, |bound| usize::from(bound.under_way_max))],
             unclaimed: List::EMPTY,
             opening: 0,
+            open: 0,
             fullness: Fullness::default(),
             is_full: false,
             are_held: policy.held.is_some(),
@@ -73,6 +76,7 @@ impl Connections {
         let conn = &mut self.conns[slot];
         (conn.is_open, conn.rested_from) = (true, now);
         self.own.opening -= 1;
+        self.own.open += 1;
         self.conns.push_back(&mut self.own.unclaimed, slot);
     }
 
@@ -88,11 +92,23 @@ impl Connections {
 
     /// A connection has ended. If it belonged to a journey, the journey has lost it.
     pub(super) fn end_own(&mut self, slot: u32) {
+        let is_own = !self.own.are_held && self.conns[slot].whose != Whose::Everybody;
+        self.own.open -= u32::from(is_own);
         match self.conns[slot].whose {
             Whose::Everybody => {}
             Whose::Nobody => self.conns.unlink(&mut self.own.unclaimed, slot),
             Whose::Journey(journey) => *self.own.place(journey) = LOST,
         }
+    }
+
+    /// Connections, open or being opened, that whoever has none of its own may use, now or when a journey gives them back.
+    pub(in crate::dispatch) fn of_everybody(&self) -> u32 {
+        self.total() - self.own.open - self.own.opening
+    }
+
+    /// No connection will soon be there for a journey that wants one of its own.
+    pub(in crate::dispatch) fn has_none_for_own(&self) -> bool {
+        self.own.ahead() == 0
     }
 
     /// The connection of the journey in a slot, and whether the journey can send on it.
@@ -196,9 +212,8 @@ impl Connections {
 
     /// At the limit: a connection that everybody may use and nobody does.
     pub(in crate::dispatch) fn idle_to_swap(&self) -> Option<u32> {
-        let may_open = self.opening.len < self.opening_max && self.blocked_until.is_none();
         let idle = self.with_room[0].tail;
-        (may_open && self.total() >= self.max && idle != NONE).then_some(idle)
+        (self.may_open() && self.total() >= self.max && idle != NONE).then_some(idle)
     }
 
     /// Takes note of whether journeys have to wait because of the limit; `waiting` are without a connection. Once they

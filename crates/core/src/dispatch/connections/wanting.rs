@@ -1,13 +1,20 @@
 //! Whether one more connection is wanted, and whether the limits are to blame that there is none.
 
-use super::{Connections, OPENING_MIN};
+use super::{Connections, OPENING_MIN, Pace};
 use crate::dispatch::fullness::Seen;
 use crate::time::Instant;
 
 impl Connections {
     #[inline]
     pub(in crate::dispatch) fn can_open(&self) -> bool {
-        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
+        self.total() < self.max && self.may_open()
+    }
+
+    /// As far as it is not a matter of how many there are.
+    #[inline]
+    pub(super) fn may_open(&self) -> bool {
+        let is_pausing = self.pace.as_ref().is_some_and(Pace::is_pausing);
+        self.opening.len < self.opening_max && self.blocked_until.is_none() && !is_pausing
     }
 
     /// Whether connections should be opened for this many waiting arrivals.
