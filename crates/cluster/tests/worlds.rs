@@ -86,7 +86,7 @@ fn no_agent_begins_by_a_time_that_the_coordinator_did_not_tell() {
         .map(|seed| {
             let mut world = World::lied_to(seed);
             world.run();
-            world.check()
+            world.check().0
         })
         .collect();
     let not_begun = fates.iter().filter(|fate| **fate == Fate::NotBegun).count();

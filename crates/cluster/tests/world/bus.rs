@@ -89,8 +89,9 @@ impl World {
             }
             Word::Kept(node, place, length) if self.nodes[node].life.runs(self.now) => {
                 let node = &mut self.nodes[node];
+                let own = node.clock.at(self.now);
                 let Some(load) = &mut node.load else { return };
-                load.record.outbox.told(&place, length);
+                load.record.outbox.told(&place, length, own);
                 if load.record.under_way.take_if(|(waiting, ..)| *waiting == place).is_some() {
                     // There may be more.
                     node.looked_at = u64::MAX;
@@ -184,7 +185,7 @@ impl World {
             return;
         }
         node.looked_at = now;
-        let piece = record.outbox.piece().expect("readable");
+        let piece = record.outbox.piece(node.clock.at(now)).expect("readable");
         record.under_way = piece.as_ref().map(|(place, _)| (place.clone(), now + KEPT_WITHIN));
         let Some((place, bytes)) = piece else { return };
         self.send(number, || Word::Piece(number, place.clone(), bytes.clone()));
