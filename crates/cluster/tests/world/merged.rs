@@ -4,7 +4,7 @@ use super::books::Counts;
 use super::{Node, World};
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{RunDocument, ValidityStatus};
-use unblink_artifact::folder::{RUN_FILE, merge, read_folder, replay};
+use unblink_artifact::folder::{FolderError, RUN_FILE, merge, read_folder, replay};
 use unblink_cluster::coordinator::AgentPart;
 use unblink_core::record::Series;
 
@@ -36,7 +36,14 @@ impl World {
         let dirs: Vec<PathBuf> = (0..self.nodes.len())
             .map(|number| if parts.is_empty() { self.own_dir(number) } else { self.gathered_dir(number) })
             .collect();
-        let here: Vec<Option<Here>> = dirs.iter().map(|dir| self.here(dir)).collect();
+        let to = place.join("merged");
+        let here: Result<Vec<Option<Here>>, FolderError> = dirs.iter().map(|dir| here(dir)).collect();
+        let Ok(here) = here else {
+            // A document came before the first line of its record, and then nothing: an error is no number.
+            let some = dirs.into_iter().filter(|dir| dir.join(RUN_FILE).exists()).collect::<Vec<_>>();
+            assert!(merge(&some, &to).is_err(), "seed {}", self.seed);
+            return None;
+        };
         for part in parts.iter().filter(|part| !part.is_lost) {
             let number = number_of(&part.agent);
             let node = &self.nodes[number];
@@ -54,22 +61,10 @@ impl World {
         if dirs.is_empty() {
             return None;
         }
-        let to = place.join("merged");
         let merged = merge(&self.gathered_badly(dirs), &to);
         let document = merged.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
         self.check_document(&document, &self.expected(&here), &to);
         Some(document.validity.status)
-    }
-
-    fn here(&self, dir: &Path) -> Option<Here> {
-        if !dir.join(RUN_FILE).exists() {
-            return None;
-        }
-        let run = read_folder(dir).unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
-        let mut here = Here { to: 0, has_document: run.final_document.is_some() };
-        let read = run.for_each_interval(|interval| here.to = (interval.start + interval.length).0);
-        read.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
-        Some(here)
     }
 
     fn expected(&self, here: &[Option<Here>]) -> Expected {
@@ -86,7 +81,7 @@ impl World {
             match here.has_document {
                 true => {
                     all.withheld += planned - node.until(u64::MAX).due;
-                    all.is_cut |= here.to < node.end();
+                    all.is_cut |= counts != node.until(u64::MAX);
                 }
                 false => all.lost += planned - counts.ended(),
             }
@@ -172,6 +167,17 @@ impl Node {
     fn end(&self) -> u64 {
         self.load.as_ref().map_or(0, |load| load.end())
     }
+}
+
+/// What is in a folder; nothing where no document is.
+fn here(dir: &Path) -> Result<Option<Here>, FolderError> {
+    if !dir.join(RUN_FILE).exists() {
+        return Ok(None);
+    }
+    let run = read_folder(dir)?;
+    let mut here = Here { to: 0, has_document: run.final_document.is_some() };
+    run.for_each_interval(|interval| here.to = (interval.start + interval.length).0)?;
+    Ok(Some(here))
 }
 
 /// The number in the name of an agent.

@@ -82,8 +82,8 @@ impl Worker {
         let mut dispatch = Dispatch::new(plan.policy(number));
         dispatch.start(plan.open_load(Instant(zero), number).expect("an open load"));
         let stalls_at = now + random.next_u64() % (20 * SECOND);
-        let stalls_for =
-            if random.next_u64().is_multiple_of(3) { random.next_u64() % (4 * SECOND) } else { 0 };
+        let stalls = random.next_u64().is_multiple_of(3) && !is_good(seed);
+        let stalls_for = if stalls { random.next_u64() % (4 * SECOND) } else { 0 };
         Worker {
             number: number as usize,
             zero,
@@ -202,7 +202,11 @@ impl Worker {
                     self.push(at + takes, Back::Connected(conn));
                 }
                 Action::Send { conn: _, flight, arrival, .. } => {
-                    let asks = around.broken != Some(Rule::Unsent);
+                    let asks = match around.broken {
+                        Some(Rule::Unsent) => false,
+                        Some(Rule::Cease) => !self.has_ceased,
+                        _ => true,
+                    };
                     if asks && !around.lease.may_send(own) {
                         self.unsent.push(flight);
                         continue;
@@ -226,14 +230,20 @@ impl Worker {
         let intended = self.books.sent(arrival);
         self.sent_too_early |= own < intended;
         self.last_sent = Some(at);
-        let status = if self.random.next_u64().is_multiple_of(25) { 503 } else { 200 };
-        let is_silent = self.random.next_u64().is_multiple_of(40);
+        let status = if self.one_in(25) { 503 } else { 200 };
+        let is_silent = self.one_in(40);
         let takes = MS + self.random.next_u64() % (50 * MS);
         let (from, to) = self.stall;
         let ready = if from <= at && at < to { to + takes } else { at + takes };
         if !is_silent {
             self.push(ready, Back::Answer(flight, arrival, status));
         }
+    }
+
+    /// The server does one of so many otherwise, where it is no good one.
+    fn one_in(&mut self, n: u64) -> bool {
+        let draw = self.random.next_u64();
+        !is_good(self.seed) && draw.is_multiple_of(n)
     }
 
     fn push(&mut self, at: u64, back: Back) {
@@ -312,6 +322,11 @@ fn arrivals(plan: &Plan, share: Share, zero: Time) -> std::vec::IntoIter<(u64, T
         all.push((index, zero + offset.0));
     }
     all.into_iter()
+}
+
+/// In a third of the worlds servers answer all, and soon: what is wrong there is wrong with the cluster.
+fn is_good(seed: u64) -> bool {
+    (seed / 11).is_multiple_of(3)
 }
 
 fn answer(status: u16, own: Time) -> Answer {
