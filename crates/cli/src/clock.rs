@@ -67,15 +67,38 @@ impl OwnTime {
         self.began_ns + self.clock.now().0
     }
 
-    /// What the machine's clock will read when this one reads `time`, as it goes now.
-    pub(crate) fn wall(&self, time: u64) -> SystemTime {
-        let now = self.now();
-        SystemTime::now() + Duration::from_nanos(time.saturating_sub(now))
-            - Duration::from_nanos(now.saturating_sub(time))
+    /// What this machine's monotonic clock reads when this one reads `time`, in ns: the wall clock has no part in it.
+    pub(crate) fn monotonic_ns(&self, time: u64) -> u64 {
+        time.saturating_sub(self.less_monotonic_ns())
     }
 
     /// A time that somebody else's clock of this kind read.
     pub(crate) fn told(time: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_nanos(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An agent is told of its start by a time of day that was set once. However its machine's clock is stepped after that, and
+    /// however wrong it was at that moment, the start lies as far ahead by the monotonic clock.
+    #[test]
+    fn a_step_of_the_wall_clock_moves_no_start() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let true_ns = OwnTime::start().less_monotonic_ns();
+        for ahead_ns in [true_ns, true_ns + 5 * HOUR_NS, true_ns - 5 * HOUR_NS, 0] {
+            let time = OwnTime::ahead_of_monotonic(ahead_ns);
+            let (start_at, armed_at) = (time.now() + 2_500_000_000, time.clock.origin_ns());
+            let ahead = time.monotonic_ns(start_at) - armed_at;
+            assert!((2_500_000_000..3_500_000_000).contains(&ahead), "{ahead} with {ahead_ns}");
+            // The run's own clock starts later, when the wall clock may read anything.
+            let run = Clock::start();
+            let to_go = run.at_monotonic(time.monotonic_ns(start_at)).since(run.now()).0;
+            assert_eq!(run.origin_ns() + run.at_monotonic(time.monotonic_ns(start_at)).0, armed_at + ahead);
+            assert!(to_go <= 2_500_000_000, "{to_go}");
+        }
+        assert_eq!(OwnTime::ahead_of_monotonic(500).monotonic_ns(400), 0, "before the machine was started");
     }
 }

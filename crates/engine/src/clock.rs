@@ -43,6 +43,11 @@ impl Clock {
         Some(now + Nanos(u64::try_from(ahead.as_nanos()).ok()?))
     }
 
+    /// When `CLOCK_MONOTONIC` reads so many ns, whatever the wall clock does meanwhile; 0 if that was before the start.
+    pub fn at_monotonic(&self, ns: u64) -> Instant {
+        Instant(ns.saturating_sub(self.origin_ns))
+    }
+
     /// What `CLOCK_MONOTONIC` will read when this clock reads `at`, for timers with absolute deadlines.
     pub fn monotonic(&self, at: Instant) -> rustix::time::Timespec {
         timespec(Nanos(self.origin_ns.saturating_add(at.0)))
@@ -216,6 +221,19 @@ mod tests {
         let last = watch.last;
         watch.now();
         assert_eq!(watch.take_absence().expect("it was away").from, last);
+    }
+
+    /// Whatever the wall clock reads, and however it was stepped.
+    #[test]
+    fn a_moment_of_the_monotonic_clock_is_one_of_every_clock() {
+        let (early, late) = (Clock { origin_ns: 5_000 }, Clock { origin_ns: 12_000 });
+        assert_eq!(
+            (early.at_monotonic(20_000), late.at_monotonic(20_000)),
+            (Instant(15_000), Instant(8_000))
+        );
+        assert_eq!(late.at_monotonic(11_999), Instant(0), "it has passed");
+        let clock = Clock::start();
+        assert_eq!(clock.at_monotonic(clock.origin_ns() + 7), Instant(7));
     }
 
     #[test]

@@ -93,8 +93,27 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
 pub struct Starting {
     /// Each worker keeps so many of the first arrivals that fail in each way. See [`Running::take_failed`].
     pub failed_each: u32,
-    /// The schedule's zero by the wall clock; as soon as the workers are ready where none is given.
-    pub at: Option<WallTime>,
+    /// The schedule's zero; as soon as the workers are ready where none is given.
+    pub at: Option<StartAt>,
+}
+
+/// A start that was settled beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartAt {
+    /// By the wall clock as it goes when the run is started: a step of it before that moves the start, too.
+    Wall(WallTime),
+    /// When `CLOCK_MONOTONIC` of this machine reads so many ns: no step of the wall clock moves it.
+    Monotonic(u64),
+}
+
+impl StartAt {
+    /// When that is by the clock of the run; its zero if that has passed.
+    fn instant(self, clock: &Clock) -> Instant {
+        match self {
+            StartAt::Wall(wall) => clock.at(wall).unwrap_or_default(),
+            StartAt::Monotonic(ns) => clock.at_monotonic(ns),
+        }
+    }
 }
 
 /// Like [`start`], in the way that `starting` says.
@@ -129,7 +148,7 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
     }
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
-    let at = starting.at.map(|wall| clock.at(wall).unwrap_or_default());
+    let at = starting.at.map(|at| at.instant(&clock));
     let start = gate.open_when_ready(threads, &clock, at, lost).inspect_err(|_| controls.abort())?;
     let targets = job.targets.iter().zip(&directories);
     let asking = targets

@@ -58,8 +58,13 @@ impl Lead for Led<'_> {
             match action {
                 Action::Begin { start_at, told, reading } => {
                     self.stopping.lock().start_at = Some(start_at);
-                    let (at, told) = (self.time.wall(start_at), OwnTime::told(told));
-                    return Ok(Begun { at, told, offset_ns: reading.offset_ns, error_ns: reading.error_ns });
+                    let (at_monotonic_ns, told) = (self.time.monotonic_ns(start_at), OwnTime::told(told));
+                    return Ok(Begun {
+                        at_monotonic_ns,
+                        told,
+                        offset_ns: reading.offset_ns,
+                        error_ns: reading.error_ns,
+                    });
                 }
                 Action::Leave(Left::Because(why)) => {
                     return Err(NotBegun(format!("the run does not begin: {why}")).into());

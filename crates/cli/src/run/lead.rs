@@ -25,8 +25,8 @@ pub(crate) trait Lead: Observer {
 /// A start that somebody else has settled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
-    /// The schedule's zero by the wall clock of this machine.
-    pub at: WallTime,
+    /// The schedule's zero by the monotonic clock of this machine: a step of its wall clock before the start moves nothing.
+    pub at_monotonic_ns: u64,
     /// The same by the clock of who settled it: it is the same for all who were told.
     pub told: WallTime,
     /// That clock less this machine's.

@@ -59,7 +59,7 @@ use unblink_cluster::agent::SILENT;
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
-use unblink_engine::run::{OriginSummary, Starting, Summary};
+use unblink_engine::run::{OriginSummary, StartAt, Starting, Summary};
 pub(crate) use way::destinations;
 
 /// Runs and reports. Gives the exit code.
@@ -205,10 +205,11 @@ pub(crate) fn execute_watched(
         output::note(format_args!("{target_line}: {}", header.plan.summary));
     }
     let begun = lead.as_mut().map(|lead| lead.begin()).transpose()?;
-    let at = match begun {
-        Some(begun) => Some(begun.at),
+    let asked_at = match begun {
+        Some(_) => None,
         None => share::wait(start_at, quiet, interruptions),
     };
+    let at = begun.map(|begun| StartAt::Monotonic(begun.at_monotonic_ns)).or(asked_at.map(StartAt::Wall));
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
     let (plan, script) = (job.plan().clone(), job.script().cloned());
@@ -231,7 +232,7 @@ pub(crate) fn execute_watched(
     let mut precision = precision::Watch::new(goal);
     let mut abort = is_alone.then(|| abort::Watch::new(&header));
     // What all machines were told is the same on each to the last digit.
-    header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(at).unwrap_or(started_at));
+    header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(asked_at).unwrap_or(started_at));
     share::begun(&mut header, begun);
     let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
