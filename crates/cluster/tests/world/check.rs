@@ -1,7 +1,9 @@
 //! What an account that knows everything says of what the coordinator and the agents say.
 
-use super::{Fate, MS, Node, RATE, SECOND, TICK, World};
+use super::merged::number_of;
+use super::{Fate, MS, Node, SECOND, World};
 use std::collections::BTreeSet;
+use unblink_artifact::document::ValidityStatus;
 use unblink_cluster::agent::LEASE;
 use unblink_cluster::coordinator::FleetOutcome;
 
@@ -21,8 +23,15 @@ impl World {
         (self.now / SECOND, self.nodes.len())
     }
 
-    /// Holds what the coordinator says against what happened.
-    pub(crate) fn check(&self) -> Fate {
+    /// Requests that servers took.
+    pub(crate) fn requests(&self) -> u64 {
+        let loads = self.nodes.iter().filter_map(|node| node.load.as_ref());
+        loads.flat_map(|load| &load.workers).map(|worker| worker.books().until(u64::MAX).sent).sum()
+    }
+
+    /// Holds what the coordinator says, and the document of all records, against what happened. Gives whether that document says
+    /// that it is valid.
+    pub(crate) fn check(&self) -> (Fate, bool) {
         let seed = self.seed;
         for (number, node) in self.nodes.iter().enumerate() {
             self.check_lease(number, node);
@@ -34,65 +43,72 @@ impl World {
         }
         let Some(outcome) = &self.outcome else {
             assert!(self.life.is_dead(self.now), "seed {seed}: no end");
-            return Fate::NoCoordinator;
+            // Agents have what they recorded.
+            let status = self.check_merged(&[]);
+            return (Fate::NoCoordinator, status == Some(ValidityStatus::Valid));
         };
         match outcome {
             FleetOutcome::NotBegun(why) => {
                 assert!(!why.reasons.is_empty(), "seed {seed}");
-                Fate::NotBegun
+                (Fate::NotBegun, false)
             }
             FleetOutcome::Run { parts, stopped, .. } => {
                 assert_eq!(parts.len(), self.nodes.len(), "seed {seed}");
                 for part in parts {
-                    let number: usize = part.agent[1..].parse().expect("a number");
-                    let node = &self.nodes[number];
+                    let node = &self.nodes[number_of(&part.agent)];
                     assert_eq!(u64::from(part.last - part.first + 1), node.shares, "seed {seed}");
                     // A record that is called whole is of a load that is over.
                     assert!(part.is_lost || node.ended || node.start_at.is_none(), "seed {seed}: {part:?}");
                 }
                 let first: Vec<u32> = parts.iter().map(|part| part.first).collect();
                 assert!(first.is_sorted() && first.first() == Some(&1), "seed {seed}: {first:?}");
-                if parts.iter().any(|part| part.is_lost) {
-                    return Fate::Lost;
-                }
-                let planned: u64 =
-                    self.nodes.iter().map(|node| self.length * RATE / SECOND * node.shares).sum();
-                let offered: u64 = self.nodes.iter().map(|node| node.offered.len() as u64).sum();
-                if stopped.is_some() {
-                    let stops: BTreeSet<i128> =
-                        self.nodes.iter().filter_map(|node| node.stopped_at).collect();
-                    assert!(stops.len() <= 1, "seed {seed}: stopped at {stops:?}");
-                    return Fate::Stopped;
-                }
-                // Nobody is lost and nobody was stopped: each has ended by itself, or by its lease, which its record says.
-                let by_lease = self.nodes.iter().any(|node| node.stop_at.is_some());
-                assert!(offered == planned || by_lease, "seed {seed}: {offered} of {planned}");
-                if by_lease { Fate::Lost } else { Fate::Whole }
+                let is_valid = self.check_merged(parts) == Some(ValidityStatus::Valid);
+                let fate = self.fate(parts.iter().any(|part| part.is_lost), stopped.is_some());
+                (fate, is_valid)
             }
         }
     }
 
-    /// No load without a coordinator that was heard less than a lease ago, however long the process stood still meanwhile.
-    fn check_lease(&self, number: usize, node: &Node) {
-        let Some(last) = node.offered.last() else { return };
-        let drift = 2 * MS;
-        let until = node.known_until + LEASE + 2 * TICK + drift;
-        assert!(
-            *last <= until,
-            "seed {}: agent {number} offers load at {last}, known until {until}",
-            self.seed
-        );
+    fn fate(&self, has_lost: bool, is_stopped: bool) -> Fate {
+        let seed = self.seed;
+        if has_lost {
+            return Fate::Lost;
+        }
+        if is_stopped {
+            let stops: BTreeSet<i128> = self.nodes.iter().filter_map(|node| node.stopped_at).collect();
+            assert!(stops.len() <= 1, "seed {seed}: stopped at {stops:?}");
+            return Fate::Stopped;
+        }
+        // Nobody is lost and nobody was stopped: each has ended by itself, or by its lease, which its record says.
+        let by_lease = self.nodes.iter().any(|node| node.lease.ended.is_some());
+        let workers = self.nodes.iter().filter_map(|node| node.load.as_ref()).flat_map(|load| &load.workers);
+        let (due, planned) = workers.fold((0, 0), |(due, planned), worker| {
+            (due + worker.books().until(u64::MAX).due, planned + worker.books().planned())
+        });
+        assert!(due == planned || by_lease, "seed {seed}: {due} of {planned}");
+        if due < planned { Fate::Lost } else { Fate::Whole }
     }
 
-    /// It begins when it was told to, within the error that it states and what drifted since.
+    /// No request without a coordinator that was heard less than a lease ago, however long the process stood still meanwhile.
+    fn check_lease(&self, number: usize, node: &Node) {
+        let workers = node.load.iter().flat_map(|load| &load.workers);
+        let Some(last) = workers.filter_map(|worker| worker.last_sent).max() else { return };
+        // What a clock of 50 ppm makes of 5 s, and more.
+        let drift = MS;
+        let until = node.known_until + LEASE + drift;
+        assert!(last <= until, "seed {}: agent {number} sends at {last}, known until {until}", self.seed);
+    }
+
+    /// It begins when it was told to, within the error that it states and what drifted since, whatever its wall clock was set to;
+    /// and nothing is sent before its time.
     fn check_start(&self, number: usize, node: &Node) {
-        let Some(start_at) = node.start_at else { return };
-        let is_off = i128::from(start_at) + i128::from(node.reading.offset_ns) - i128::from(node.told);
-        assert_eq!(is_off, 0, "seed {}: agent {number}", self.seed);
-        let truth = self.clock.at(self.now) as i128 - node.clock.at(self.now) as i128;
-        let drift = self.now as i128 * 100 / 1_000_000;
-        let wrong = (truth - i128::from(node.reading.offset_ns)).unsigned_abs();
-        let stated = u128::from(node.reading.error_ns) + drift as u128;
-        assert!(wrong <= stated, "seed {}: agent {number} is off by {wrong} and states {stated}", self.seed);
+        let Some(load) = &node.load else { return };
+        let seed = self.seed;
+        let began = node.clock.when(load.zero);
+        let wrong = (i128::from(self.clock.at(began)) - i128::from(node.told)).unsigned_abs();
+        let stated = u128::from(node.reading.error_ns) + u128::from(began) * 100 / 1_000_000;
+        assert!(wrong <= stated, "seed {seed}: agent {number} is off by {wrong} and states {stated}");
+        let too_early = load.workers.iter().any(|worker| worker.sent_too_early);
+        assert!(!too_early, "seed {seed}: agent {number} sends before the time");
     }
 }

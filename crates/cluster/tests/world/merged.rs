@@ -1,0 +1,186 @@
+//! The records that came together, merged as the program merges them, beside what happened.
+
+use super::books::Counts;
+use super::{Node, World};
+use std::path::{Path, PathBuf};
+use unblink_artifact::document::{RunDocument, ValidityStatus};
+use unblink_artifact::folder::{FolderError, RUN_FILE, merge, read_folder, replay};
+use unblink_cluster::coordinator::AgentPart;
+use unblink_core::record::Series;
+
+/// What is here of an agent's record.
+#[derive(Clone, Copy, Debug, Default)]
+struct Here {
+    /// Its intervals end there, after the schedule's zero.
+    to: u64,
+    /// Its own document is here.
+    has_document: bool,
+}
+
+/// What is to be in the account.
+#[derive(Debug, Default)]
+struct Expected {
+    counts: Counts,
+    planned: u64,
+    withheld: u64,
+    lost: u64,
+    /// A document says that a record is whole of which something is missing.
+    is_cut: bool,
+}
+
+impl World {
+    /// Merges what the coordinator has gathered, of whom `parts` are told, or else what agents have themselves. Gives what the
+    /// document says of itself; nothing where there is no record.
+    pub(super) fn check_merged(&self, parts: &[AgentPart]) -> Option<ValidityStatus> {
+        let place = self.place.as_ref()?.path();
+        let dirs: Vec<PathBuf> = (0..self.nodes.len())
+            .map(|number| if parts.is_empty() { self.own_dir(number) } else { self.gathered_dir(number) })
+            .collect();
+        let to = place.join("merged");
+        let here: Result<Vec<Option<Here>>, FolderError> = dirs.iter().map(|dir| here(dir)).collect();
+        let Ok(here) = here else {
+            // A document came before the first line of its record, and then nothing: an error is no number.
+            let some = dirs.into_iter().filter(|dir| dir.join(RUN_FILE).exists()).collect::<Vec<_>>();
+            assert!(merge(&some, &to).is_err(), "seed {}", self.seed);
+            return None;
+        };
+        for part in parts.iter().filter(|part| !part.is_lost) {
+            let number = number_of(&part.agent);
+            let node = &self.nodes[number];
+            let is_whole = here[number].is_some_and(|here| here.has_document && here.to == node.end());
+            // Who has not begun has nothing to tell.
+            assert!(
+                is_whole || node.load.is_none(),
+                "seed {}: {part:?} is whole, and {:?} is here",
+                self.seed,
+                here[number]
+            );
+        }
+        let dirs: Vec<PathBuf> =
+            dirs.into_iter().zip(&here).filter_map(|(dir, here)| here.map(|_| dir)).collect();
+        if dirs.is_empty() {
+            return None;
+        }
+        let merged = merge(&self.gathered_badly(dirs), &to);
+        let document = merged.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
+        self.check_document(&document, &self.expected(&here), &to);
+        Some(document.validity.status)
+    }
+
+    fn expected(&self, here: &[Option<Here>]) -> Expected {
+        let mut all = Expected::default();
+        for (node, here) in self.nodes.iter().zip(here) {
+            let planned = self.planned(node);
+            all.planned += planned;
+            let Some(here) = here else {
+                all.lost += planned;
+                continue;
+            };
+            let counts = node.until(here.to);
+            all.counts += counts;
+            match here.has_document {
+                true => {
+                    all.withheld += planned - node.until(u64::MAX).due;
+                    all.is_cut |= counts != node.until(u64::MAX);
+                }
+                false => all.lost += planned - counts.ended(),
+            }
+        }
+        all
+    }
+
+    fn check_document(&self, document: &RunDocument, expected: &Expected, dir: &Path) {
+        let (seed, counts, arrivals) = (self.seed, &expected.counts, &document.arrivals);
+        let (tally, _) = replay(dir, None, None).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let measured = &tally.totals().counters.measured;
+        let known = Counts {
+            due: measured.due,
+            sent: measured.sent,
+            ok: measured.ok,
+            failed: measured.failed_total(),
+            timed_out: measured.timed_out,
+            timed_out_never_sent: measured.timed_out_never_sent,
+            unfinished: measured.unfinished,
+            unsent: measured.unsent,
+        };
+        assert_eq!(known, *counts, "seed {seed}: what was recorded, and what happened");
+        let samples = [Series::Response, Series::ResponseCensored].map(|of| tally.totals().track(of).count());
+        let happened = [counts.ok, counts.timed_out + counts.unfinished + counts.unsent];
+        assert_eq!(samples, happened, "seed {seed}: response times");
+        let told = [
+            arrivals.ok,
+            arrivals.failed,
+            arrivals.timed_out,
+            arrivals.timed_out_never_sent,
+            arrivals.unfinished,
+            arrivals.unsent,
+        ];
+        let happened = [
+            counts.ok,
+            counts.failed,
+            counts.timed_out,
+            counts.timed_out_never_sent,
+            counts.unfinished,
+            counts.unsent,
+        ];
+        assert_eq!(told, happened, "seed {seed}: the document");
+        if expected.is_cut {
+            let status = document.validity.status;
+            assert_eq!(
+                status,
+                ValidityStatus::Invalid,
+                "seed {seed}: a record that is cut is called {status:?}"
+            );
+            return;
+        }
+        let told = [arrivals.scheduled, arrivals.withheld, arrivals.lost];
+        assert_eq!(told, [expected.planned, expected.withheld, expected.lost], "seed {seed}: {document:?}");
+        let is_exact = expected.lost == 0 && counts.ended() == counts.due;
+        let is_valid = document.validity.status == ValidityStatus::Valid;
+        assert!(is_exact || !is_valid, "seed {seed}: valid, and {expected:?}");
+    }
+
+    /// Arrivals of the shares of an agent, by the schedule alone.
+    fn planned(&self, node: &Node) -> u64 {
+        let books = node.load.iter().flat_map(|load| &load.workers).map(|worker| worker.books().planned());
+        match (&node.load, &node.offer) {
+            (None, Some(offer)) => {
+                let all = self
+                    .asked
+                    .plan(offer)
+                    .scheduled(Default::default(), unblink_core::time::Nanos(self.asked.length));
+                all.map_or(0, |scheduled| scheduled.measured)
+            }
+            _ => books.sum(),
+        }
+    }
+}
+
+impl Node {
+    /// What its workers have told for the time up to then.
+    fn until(&self, to: u64) -> Counts {
+        let mut sum = Counts::default();
+        self.load.iter().flat_map(|load| &load.workers).for_each(|worker| sum += worker.books().until(to));
+        sum
+    }
+
+    fn end(&self) -> u64 {
+        self.load.as_ref().map_or(0, |load| load.end())
+    }
+}
+
+/// What is in a folder; nothing where no document is.
+fn here(dir: &Path) -> Result<Option<Here>, FolderError> {
+    if !dir.join(RUN_FILE).exists() {
+        return Ok(None);
+    }
+    let run = read_folder(dir)?;
+    let mut here = Here { to: 0, has_document: run.final_document.is_some() };
+    run.for_each_interval(|interval| here.to = (interval.start + interval.length).0)?;
+    Ok(Some(here))
+}
+
+/// The number in the name of an agent.
+pub(super) fn number_of(agent: &str) -> usize {
+    agent[1..].parse().expect("a number")
+}
