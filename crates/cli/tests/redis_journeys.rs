@@ -187,10 +187,14 @@ fn what_a_journey_leaves_open_is_given_up_with_its_connection() {
     assert_eq!(redis.ask("GET count\r\n", "50\r\n"), "$2\r\n50\r\n");
 }
 
+/// Two steps, the first of which says `more`.
+fn two(more: &str) -> [(&str, &str, &str); 2] {
+    [("one", r#"["GET", "a"]"#, more), ("two", r#"["GET", "b"]"#, "")]
+}
+
 #[test]
 fn what_can_not_be_is_refused_with_its_reason() {
     let redis = Redis::start(&[]);
-    let two = |more: &str| [("one", r#"["GET", "a"]"#, more), ("two", r#"["GET", "b"]"#, "")].to_vec();
     let takes = |taken: &str| format!("capture = {{ v = \"{taken}\" }}");
     let held = journey(HELD, &APPENDS);
     for (plan, more, parts) in [
