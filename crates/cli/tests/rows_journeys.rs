@@ -39,6 +39,11 @@ fn said(url: &str, plan: &str, more: &[&str]) -> Said {
     place_of(url, plan).call(&[&["run", "plan.toml"], more].concat())
 }
 
+/// What it says, in one line.
+fn told(said: &Said) -> String {
+    said.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn run(url: &str, plan: &str, more: &[&str]) -> Run {
     let run = said(url, plan, &[more, &["--json"]].concat()).run();
     run.assert_accounts();
@@ -76,7 +81,9 @@ fn a_journey_of_cql_goes_on_with_what_its_rows_brought() {
 #[test]
 fn a_statement_that_was_forgotten_brings_its_values_once_it_is_prepared_again() {
     let server = Server::start(Manner { forgets_after: Some(7), ..Manner::default() });
-    let run = run(&server.url(), &journey("", &in_cql(&COPY)), &[]);
+    // Over one, none is forgotten again before it is executed.
+    let plan = journey("", &in_cql(&COPY)).replace("connections = 2", "connections = 1");
+    let run = run(&server.url(), &plan, &[]);
     assert_eq!(run.count("/journeys/0/account/completed"), 50, "{:?}", run.at("/journeys/0"));
 }
 
@@ -87,7 +94,7 @@ fn what_rows_of_cql_lack_ends_the_journey() {
         ("SELECT name FROM item WHERE id = {{id}}", "column name", "not_captured"),
         ("SELECT name FROM item WHERE id = {{id}}", "column C", "not_captured"),
         ("SELECT fail(0x1001)", "column c", "cql_overloaded"),
-        ("INSERT INTO item (id, name) VALUES ({{id}}, 'x')", "column c", "not_captured"),
+        ("INSERT INTO item (id, name) VALUES ({{id}}, 'x{{id}}')", "column c", "not_captured"),
     ] {
         let first = ("find", find, &*format!("capture = {{ name = {taken:?} }}"));
         let plan = journey("", &in_cql(&[first, COPY[1]]));
@@ -99,7 +106,7 @@ fn what_rows_of_cql_lack_ends_the_journey() {
     let none = run(&server.url(), &none, &["--no-preflight"]);
     assert_eq!(none.count("/journeys/0/failures/not_captured"), 50);
     let said = said(&server.url(), &journey("", &in_cql(&COPY)).replace("column c", "column nope"), &[]);
-    assert!(said.code() == Some(1) && said.stderr.contains("it does not have name"), "{said:?}");
+    assert!(said.code() == Some(1) && told(&said).contains("it does not have name"), "{said:?}");
 }
 
 #[test]
@@ -116,7 +123,7 @@ fn journeys_of_cql_refuse_what_they_can_not_have() {
         (plan("", "field c"), &["rows have none"]),
     ] {
         let said = said(&server.url(), &plan, &[]);
-        let stderr = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let stderr = told(&said);
         assert_eq!(said.code(), Some(2), "{said:?}");
         assert!(parts.iter().all(|part| stderr.contains(part)), "{parts:?}: {stderr}");
     }
@@ -155,9 +162,9 @@ fn journeys_and_setup_of_postgresql_take_columns() {
     let right = "SELECT count(*) FROM log WHERE what = split_part(what, ':', 1) || ':a' || chr(9) || 'item ' || split_part(what, ':', 1)";
     assert_eq!(postgres.sql(right), "50");
     let place = place_of(&url, &plan);
-    let (document, told) = tried(&place, &["plan.toml"]);
+    let (document, answered) = tried(&place, &["plan.toml"]);
     assert_eq!(
-        (told.code(), &document["journeys"][0]["steps"][0]["captures"][1]["is_taken"]),
+        (answered.code(), &document["journeys"][0]["steps"][0]["captures"][1]["is_taken"]),
         (Some(0), &true.into())
     );
     for (taken, kind) in [("column gone", "not_captured"), ("column nope", "not_captured")] {
@@ -172,5 +179,5 @@ fn journeys_and_setup_of_postgresql_take_columns() {
     run(&url, setup, &["--no-preflight"]).assert_all("ok");
     assert_eq!(postgres.sql("SELECT count(*) FROM log WHERE what = 'most 100'"), "50");
     let refused = said(&url, &copy("capture = { key = \"element 0\", name = \"column id\" }"), &[]);
-    assert!(refused.code() == Some(2) && refused.stderr.contains("rows have none"), "{refused:?}");
+    assert!(refused.code() == Some(2) && told(&refused).contains("rows have none"), "{refused:?}");
 }
