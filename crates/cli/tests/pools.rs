@@ -65,7 +65,7 @@ fn a_database_that_is_not_there_is_asked_at_a_pace() {
             run.assert_all_failed("connect_refused");
             run.assert_accounts();
             // Those before the load, five until the pause is as long as it gets, and one each 200 ms.
-            let (refused, limit) = (run.connections("refused"), 50 + 5 + 2 * 5 + 2);
+            let (refused, limit) = (run.connections("refused"), 50 + 5 + 2 * 5 + 5);
             assert!((5..=limit).contains(&refused), "{scheme}: {run:?}");
             assert_eq!((run.connections("attempted"), run.connections("failed")), (refused, refused));
         }
