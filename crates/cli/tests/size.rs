@@ -63,8 +63,17 @@ fn on_paper_up_to_the_highest_rate() {
     let said = place.call(&["size", "-R", "100M", "--stall", "1s"]);
     assert_eq!(said.code(), Some(1), "{said:?}");
     assert!(said.stdout.starts_with("NOT POSSIBLE"), "{said:?}");
-    let four = sized(&["size", "-R", "100M", "--stall", "1s", "--addresses", "4"]);
-    assert_eq!((&four["fleet"]["agents"], &four["fleet"]["is_enough"]), (&1_024.into(), &true.into()));
+    let four = ["size", "-R", "100M", "--stall", "1s", "--addresses", "4"];
+    let faster = sized(&[&four[..], &["--set", "merge_ms_per_agent_second=0.4"]].concat());
+    assert_eq!((&faster["fleet"]["agents"], &faster["fleet"]["is_enough"]), (&1_024.into(), &true.into()));
+    // So many can't be merged by half a processor.
+    let said = place.call(&[&four[..], &["--agents", "1024"]].concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let flat = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.starts_with("NOT ENOUGH 1 024 agents") && flat.contains("more than merging allows"),
+        "{flat}"
+    );
     let few = place.call(&["size", "-R", "10M", "--agents", "400"]);
     assert!(few.code() == Some(1) && few.stdout.starts_with("NOT ENOUGH  400 agents"), "{few:?}");
     place.call(&["size", "-R", "100000001"]).refused(&["above the highest possible rate, 100000000/s"]);

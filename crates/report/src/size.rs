@@ -50,10 +50,22 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
     }
     let most = format::rate(fleet.per_s_max.floor());
     let first = fleet.bounds.first().map_or("", |bound| name(bound.limit));
+    // More of them say more than can be taken in.
+    if let Some(bound) = fleet.bounds.first().filter(|bound| bound.agents_max.is_some())
+        && bound.per_s_max < doc.load.per_s
+    {
+        let most = format::plural(bound.agents_max.unwrap_or_default(), "such agent", "such agents");
+        let what = format!("are more than {} allows, which is {most}.", name(bound.limit));
+        return not_enough(doc, format!("{agents} {what}"));
+    }
     let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} bind first.");
+    not_enough(doc, format!("{agents} {what}"))
+}
+
+fn not_enough(doc: &SizeDocument, why: String) -> (Tone, &'static str, String) {
     match doc.load.agents_asked {
-        Some(_) => (Tone::Bad, "NOT ENOUGH", format!("{agents} {what}")),
-        None => (Tone::Bad, "NOT POSSIBLE", format!("No fleet of such agents is enough. {agents} {what}")),
+        Some(_) => (Tone::Bad, "NOT ENOUGH", why),
+        None => (Tone::Bad, "NOT POSSIBLE", format!("No fleet of such agents is enough. {why}")),
     }
 }
 
@@ -86,12 +98,15 @@ fn limits(doc: &SizeDocument) -> Option<Section> {
         let stall = bound.stall_s_max.map_or_else(|| "–".into(), seconds);
         vec![
             plain(name(bound.limit)),
-            plain(format::count(bound.agents_if_equal)),
+            plain(match bound.agents_max {
+                Some(most) => format!("at most {}", format::count(most)),
+                None => format!("at least {}", format::count(bound.agents_if_equal)),
+            }),
             plain(format::rate(bound.per_s_max.floor())),
             plain(stall),
         ]
     };
-    let columns = [left(""), right("agents at least"), right("holds up to"), right("stalls up to")];
+    let columns = [left(""), right("agents"), right("holds up to"), right("stalls up to")];
     let table = Table::new(columns, fleet.bounds.iter().map(row).collect());
     let mut blocks = vec![Block::Table(table)];
     let line = |text| Block::Line(Paint::Plain, text);
@@ -114,6 +129,7 @@ fn limits(doc: &SizeDocument) -> Option<Section> {
                 .into(),
         ));
     }
+    blocks.extend(too_many(doc).map(|text| line(text.into())));
     let busy = fleet.largest.worker_busy_in_stall;
     if busy > 1.0 {
         blocks.push(Block::Line(
@@ -127,6 +143,27 @@ fn limits(doc: &SizeDocument) -> Option<Section> {
         ));
     }
     section("What breaks first", String::new(), blocks)
+}
+
+/// What helps where more agents say more than can be taken in while load goes on.
+fn too_many(doc: &SizeDocument) -> Option<&'static str> {
+    let fleet = &doc.fleet;
+    let least = fleet.agents_if_equal.max(fleet.agents.into());
+    let mut bounds = fleet.bounds.iter().enumerate();
+    let (_, bound) = bounds.find(|(place, bound)| {
+        bound.agents_max.is_some_and(|most| *place == 0 || !fleet.is_enough && most <= least)
+    })?;
+    Some(match bound.limit {
+        Limit::Bus => {
+            "Give the bus a faster network (--set bus_bytes_per_s), use agents with more cores, which are fewer, or let fewer requests \
+             be recorded apart."
+        }
+        _ => {
+            "One processor of the coordinator merges what all agents report. Use agents with more cores, which are fewer, or fewer \
+             requests that are recorded apart. Without a coordinator (run --share), folders are merged in steps, a hundred at a \
+             time (unblink merge)."
+        }
+    })
 }
 
 fn largest(doc: &SizeDocument) -> Option<Section> {
@@ -190,6 +227,8 @@ fn name(limit: Limit) -> &'static str {
         Limit::Network => "the network",
         Limit::Ports => "local ports",
         Limit::Descriptors => "descriptors",
+        Limit::Bus => "the bus",
+        Limit::Merge => "merging",
     }
 }
 
@@ -213,6 +252,7 @@ mod tests {
         let bound = |limit, agents_if_equal, per_s_max, stall_s_max| Bound {
             limit,
             agents_if_equal,
+            agents_max: None,
             per_s_max,
             stall_s_max,
         };
@@ -287,6 +327,40 @@ mod tests {
         assert!(text.contains("open them before (run -c"), "{text}");
         assert!(!text.contains("Constants"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    /// What all agents meet has a greatest number of them, and a remedy where it breaks first.
+    #[test]
+    fn more_agents_than_can_be_merged() {
+        let mut doc = document();
+        let told = "merged in steps";
+        let merge = |agents_max, per_s_max| Bound {
+            limit: Limit::Merge,
+            agents_if_equal: 1,
+            agents_max: Some(agents_max),
+            per_s_max,
+            stall_s_max: None,
+        };
+        doc.fleet.bounds.push(merge(1_000, 19.5e6));
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = flat(&shown(&doc));
+        assert!(text.contains("merging at most 1 000 19 500 000/s –") && !text.contains(told), "{text}");
+        // The first to break of those that hold.
+        doc.fleet.bounds.insert(0, merge(600, 11.7e6));
+        assert!(flat(&shown(&doc)).contains(told));
+        doc.fleet.bounds[0] = merge(127, 2.4e6);
+        (doc.fleet.is_enough, doc.load.agents_asked) = (false, Some(512));
+        let text = flat(&shown(&doc));
+        assert!(text.starts_with("NOT ENOUGH 512 agents with 1 worker each"), "{text}");
+        assert!(text.contains("are more than merging allows, which is 127 such agents."), "{text}");
+        assert!(text.contains(told) && text.contains("fewer requests"), "{text}");
+        // Ports bind the largest fleet that can be merged.
+        doc.fleet.bounds = vec![document().fleet.bounds[0].clone(), merge(127, 10e6)];
+        (doc.fleet.agents, doc.fleet.per_s_max) = (127, 3.5e6);
+        let text = flat(&shown(&doc));
+        assert!(text.contains("local ports bind first") && text.contains(told), "{text}");
+        doc.fleet.bounds[1].limit = Limit::Bus;
+        assert!(flat(&shown(&doc)).contains("faster network"));
     }
 
     /// Each sentence stands only where it is so.

@@ -59,8 +59,37 @@ impl Requests {
         let along = (per_s.max(1.0).log10() - from.0) / (to.0 - from.0);
         // What was measured at 1,000/s holds below, too: fewer arrivals fill no more cells.
         let line = if per_s < 1e3 { low.1 } else { from.1 + along * (to.1 - from.1) };
-        let more = f64::from(self.operations.saturating_sub(1)) * constants.get(Name::BusPerOperation);
-        line.min(constants.get(Name::BusMost)) + more
+        line.min(constants.get(Name::BusMost)) + self.bus_bytes_of_operations(constants)
+    }
+
+    fn bus_bytes_of_operations(&self, constants: &Constants) -> f64 {
+        f64::from(self.operations.saturating_sub(1)) * constants.get(Name::BusPerOperation)
+    }
+
+    /// The rate at which an agent reports so much: the other way round. 0 where it reports more at any rate, and infinite where it
+    /// never does.
+    pub fn bus_per_s(&self, bytes: f64, constants: &Constants) -> f64 {
+        let line = bytes - self.bus_bytes_of_operations(constants);
+        let [low, middle, high] = [Name::BusAt1k, Name::BusAt10k, Name::BusAt40k].map(|of| constants.get(of));
+        if line < low.min(constants.get(Name::BusMost)) {
+            return 0.0;
+        }
+        if line >= constants.get(Name::BusMost) {
+            return f64::INFINITY;
+        }
+        let ((from, from_log), (to, to_log)) =
+            if line < middle { ((low, 3.0), (middle, 4.0)) } else { ((middle, 4.0), (high, 4e4f64.log10())) };
+        // Whoever sets them to fall has no rate at which they end.
+        if to <= from {
+            return f64::INFINITY;
+        }
+        10f64.powf(from_log + (line - from) / (to - from) * (to_log - from_log))
+    }
+
+    /// Processor time of merging what an agent reports in a second, in ms.
+    pub fn merge_ms(&self, constants: &Constants) -> f64 {
+        let more = f64::from(self.operations.saturating_sub(1)) * constants.get(Name::MergePerOperation);
+        constants.get(Name::MergePerAgent) + more
     }
 }
 
@@ -99,7 +128,14 @@ mod tests {
         {
             assert!((PLAIN.bus_bytes(rate, &constants) - bytes).abs() < 1e-6, "{rate}");
         }
+        for rate in [1e3, 3e3, 1e4, 2e4, 4e4, 1e6] {
+            let back = PLAIN.bus_per_s(PLAIN.bus_bytes(rate, &constants), &constants);
+            assert!((back / rate - 1.0).abs() < 1e-9, "{rate}: {back}");
+        }
+        assert_eq!([5_799.0, 67_000.0].map(|bytes| PLAIN.bus_per_s(bytes, &constants)), [0.0, f64::INFINITY]);
         let four = Requests { operations: 4, ..PLAIN };
+        assert_eq!(four.bus_per_s(9_399.0, &constants), 0.0);
+        assert!((four.merge_ms(&constants) - 0.71).abs() < 1e-12);
         assert!((four.bus_bytes(1e3, &constants) - 9_400.0).abs() < 1e-9);
         let mut last = 0.0;
         for step in 0..80 {

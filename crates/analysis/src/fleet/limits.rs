@@ -22,6 +22,10 @@ pub enum Limit {
     Ports,
     /// Open files.
     Descriptors,
+    /// What the bus takes in from all agents together.
+    Bus,
+    /// The processor of the coordinator, which merges what all agents report.
+    Merge,
 }
 
 /// What a limit allows a fleet.
@@ -32,7 +36,11 @@ pub struct Bound {
     pub limit: Limit,
     /// Agents that it alone demands, if their shares are equal.
     pub agents_if_equal: u64,
-    /// The rate at which the agent with the largest share reaches it.
+    /// Agents that it allows, each with as much to do as the largest has; absent where more of them do no harm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents_max: Option<u64>,
+    /// The rate at which the agent with the largest share reaches it. Where it allows so many agents only: the rate of so many, each
+    /// with its part of what was asked for.
     pub per_s_max: f64,
     /// The stall at which it does so at the rate that was asked for, in s; absent where stalls don't matter to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,10 +99,28 @@ impl<'a> Bounds<'a> {
         if limit == Limit::Processor { dealing.worker() } else { dealing.agent() }
     }
 
-    /// The highest rate that this fleet carries.
+    /// The highest rate that this fleet carries; 0 where it is too large to be merged.
     pub(super) fn per_s_max(&self, dealing: Dealing) -> f64 {
         let each = self.each().map(|(limit, per_s, _)| per_s / Self::share(limit, dealing));
-        each.into_iter().fold(f64::INFINITY, f64::min)
+        let agents = f64::from(dealing.agents);
+        if agents * (1.0 - CLOSE) > self.merged_agents() {
+            return 0.0;
+        }
+        let reported = self.constants.get(Name::BusTakes) / agents;
+        let bus = self.load.requests.bus_per_s(reported, self.constants) / dealing.agent();
+        each.into_iter().fold(bus, f64::min)
+    }
+
+    /// Agents whose reports one processor merges, as far as that may be busy: figures of all are late otherwise, and so is what
+    /// ends a load by them.
+    fn merged_agents(&self) -> f64 {
+        1e3 * self.constants.get(Name::ProcessorShare) / self.load.requests.merge_ms(self.constants)
+    }
+
+    /// What all agents together meet: the limit, and how many of these agents it allows.
+    fn together(&self, dealing: Dealing) -> [(Limit, f64); 2] {
+        let reported = self.load.requests.bus_bytes(self.load.per_s * dealing.agent(), self.constants);
+        [(Limit::Bus, self.constants.get(Name::BusTakes) / reported), (Limit::Merge, self.merged_agents())]
     }
 
     fn agents_by(&self, limit: Limit, per_s: f64) -> u64 {
@@ -111,10 +137,19 @@ impl<'a> Bounds<'a> {
         let bound = |(limit, per_s, connections): (Limit, f64, Option<f64>)| Bound {
             limit,
             agents_if_equal: self.agents_by(limit, per_s),
+            agents_max: None,
             per_s_max: per_s / Self::share(limit, dealing),
             stall_s_max: connections.map(|most| most / (self.load.per_s * dealing.agent())),
         };
-        let mut all: Vec<Bound> = self.each().into_iter().map(bound).collect();
+        let together = |(limit, agents): (Limit, f64)| Bound {
+            limit,
+            agents_if_equal: 1,
+            agents_max: Some((agents * (1.0 + CLOSE)) as u64),
+            per_s_max: self.load.per_s * agents / f64::from(dealing.agents),
+            stall_s_max: None,
+        };
+        let each = self.each().into_iter().map(bound);
+        let mut all: Vec<Bound> = each.chain(self.together(dealing).map(together)).collect();
         all.sort_by(|a, b| a.per_s_max.total_cmp(&b.per_s_max));
         all
     }
@@ -159,7 +194,7 @@ impl<'a> Bounds<'a> {
                 connections_at_rest: whole_up(load.per_s * load.latency_s),
                 network_bits_per_s: wire.map(|bits| bits * load.per_s),
                 bus_bytes_per_s: bus * agents,
-                merge_cores_busy: agents * constants.get(Name::MergePerAgent) / 1e3,
+                merge_cores_busy: agents * load.requests.merge_ms(constants) / 1e3,
             },
         }
     }

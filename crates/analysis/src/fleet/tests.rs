@@ -39,10 +39,14 @@ fn ports_bind_ten_million_a_second_through_a_second() {
     assert_eq!((even.agents, even.workers_per_agent, even.largest.streams), (355, 2, None));
 }
 
-/// On paper up to the highest rate: one stream is 97,657 connections then, so one address is not enough for any fleet.
+/// On paper up to the highest rate: one stream is 97,657 connections then, so one address is not enough for any fleet. A coordinator
+/// that merges more agents than there are streams is given.
 #[test]
 fn a_hundred_million_take_four_addresses() {
     let load = Load { per_s: 100e6, ..TEN_MILLION };
+    let mut constants = Constants::default();
+    constants.set("merge_ms_per_agent_second", 0.4, "here").unwrap();
+    let sized = |load: &Load| size(load, &MACHINE, &constants, None);
     let none = sized(&load);
     assert!(!none.is_enough);
     assert_eq!((none.agents, none.largest.streams, none.largest.connections), (1_024, Some(1), 97_657));
@@ -98,6 +102,48 @@ fn each_limit_binds_where_it_must() {
     );
 }
 
+/// A second of half a processor merges what 1,000 agents report in a second, and the bus takes 87.5 MB of it.
+#[test]
+fn with_enough_agents_what_all_of_them_meet_breaks_first() {
+    let given = |load: &Load, agents| size(load, &MACHINE, &Constants::default(), Some(agents));
+    let calm = Load { stall_s: 0.0, ..TEN_MILLION };
+    for (agents, is_enough) in [(1_000, true), (1_001, false), (1_024, false)] {
+        let fleet = given(&calm, agents);
+        let first = &fleet.bounds[0];
+        assert_eq!((first.limit, first.agents_max, fleet.is_enough), (Limit::Merge, Some(1_000), is_enough));
+        // So many agents with as much to do as these.
+        assert!((first.per_s_max - 10e6 * 1_000.0 / f64::from(agents)).abs() < 1e-3, "{first:?}");
+    }
+    let fleet = given(&calm, 1_001);
+    assert_eq!((fleet.per_s_max, fleet.stall_s_max), (0.0, 0.0));
+    // Fifty operations: 0.5 + 49 × 0.07 ms for each agent.
+    let fifty = Load { requests: Requests { operations: 50, ..PLAIN }, ..calm };
+    let fleet = given(&fifty, 200);
+    assert_eq!(
+        (fleet.bounds[0].limit, fleet.bounds[0].agents_max, fleet.is_enough),
+        (Limit::Merge, Some(127), false)
+    );
+    // Where no fleet is small enough to be merged, the largest that is says what it carries.
+    let through_a_stall = Load { stall_s: 1.0, ..fifty };
+    let none = sized(&through_a_stall);
+    assert!(!none.is_enough && none.agents <= 127 && none.agents_if_equal == 355);
+    assert!(none.per_s_max > 0.0 && none.per_s_max < 10e6);
+
+    // A slow bus: 1 MB/s of 14 kB for each of these agents.
+    let mut constants = Constants::default();
+    constants.set("bus_bytes_per_s", 1e6, "here").unwrap();
+    let fleet = size(&calm, &MACHINE, &constants, Some(512));
+    let bytes = PLAIN.bus_bytes(10e6 / 512.0, &constants);
+    let first = &fleet.bounds[0];
+    assert_eq!((first.limit, first.agents_max), (Limit::Bus, Some((1e6 / bytes) as u64)));
+    assert!((first.per_s_max - 10e6 * 1e6 / bytes / 512.0).abs() < 1e-3);
+    assert!(!fleet.is_enough && fleet.per_s_max == 0.0, "512 agents say more at any rate");
+    // 100 agents may say 10 kB each, which is what they say at 6,918/s.
+    let fleet = size(&calm, &MACHINE, &constants, Some(100));
+    let per_s = PLAIN.bus_per_s(10e3, &constants);
+    assert!((fleet.per_s_max - per_s / fleet.largest.per_s * 10e6).abs() < 1.0, "{fleet:?}");
+}
+
 #[test]
 fn a_fleet_that_is_given_is_judged() {
     let fleet = size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(400));
@@ -106,7 +152,7 @@ fn a_fleet_that_is_given_is_judged() {
     assert_eq!((fleet.largest.streams, fleet.bounds[0].limit), (Some(3), Limit::Ports));
     assert!((fleet.stall_s_max - 28_232.0 / (10e6 * 3.0 / 1_024.0)).abs() < 1e-9);
     assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(512)).is_enough);
-    assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(1_024)).is_enough);
+    assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(1_000)).is_enough);
 }
 
 fn any_load() -> impl Strategy<Value = Load> {
