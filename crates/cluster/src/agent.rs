@@ -1,11 +1,13 @@
 //! An agent's side of a run, as a state machine: `now` and what was heard go in, what to do comes out.
 
+mod comparing;
+
 use crate::PROTOCOL;
-use crate::clock::{Probe, Readings};
 use crate::message::{
     AgentId, Cause, Ended, FromAgent, Machine, Next, Offer, Order, Progress, Reading, Refusal, Reply, Stage,
     Status, Time,
 };
+use comparing::Compare;
 use std::collections::VecDeque;
 
 const MS: Time = 1_000_000;
@@ -152,14 +154,6 @@ enum State {
     Left,
 }
 
-/// Questions about the time that are under way.
-#[derive(Debug, Default)]
-struct Compare {
-    readings: Readings,
-    asked_at: Option<Time>,
-    due_at: Time,
-}
-
 impl Agent {
     /// An agent that waits for an offer.
     pub fn new(id: AgentId, machine: Machine, now: Time) -> Agent {
@@ -183,7 +177,7 @@ impl Agent {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Reply(reply) => self.heard(now, reply, out),
-            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at, out),
+            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
             Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
             Event::Prepared(result) => {
                 if matches!(self.state, State::Preparing) {
@@ -212,7 +206,7 @@ impl Agent {
     }
 
     fn heard(&mut self, now: Time, reply: Reply, out: &mut Vec<Action>) {
-        let Reply { run, answers, order } = reply;
+        let Reply { run, answers, order, time } = reply;
         match (&self.run, &order) {
             (None, Order::Offer(offer)) if matches!(self.state, State::Waiting) => {
                 let offer = offer.clone();
@@ -229,6 +223,7 @@ impl Agent {
             self.lease_until = self.lease_until.max(said_at + LEASE);
             self.said.retain(|(number, _)| *number > answers);
         }
+        self.vouched(now, answers, time, out);
         match (order, &self.state) {
             (Order::Go { start_at: told }, State::Armed(reading)) => {
                 let (reading, start_at) = (*reading, reading.own(told));
@@ -308,30 +303,6 @@ impl Agent {
         }
     }
 
-    fn time_answered(&mut self, now: Time, asked_at: Time, at: Time, out: &mut Vec<Action>) {
-        if self.compare.asked_at != Some(asked_at) {
-            return;
-        }
-        self.heard_at = now;
-        self.compare.asked_at = None;
-        self.compare.due_at = now;
-        self.compare.readings.add(Probe { asked_at, at, heard_at: now });
-        let Some(reading) = self.compare.readings.enough() else { return };
-        match &mut self.state {
-            State::Comparing => {
-                self.state = State::Armed(reading);
-                self.speak_at = now;
-            }
-            // Told, and nothing else: the schedule is never moved.
-            State::Running(progress) => {
-                progress.reading = reading;
-                out.push(Action::Compared { at: now, reading });
-            }
-            _ => {}
-        }
-        self.compare = Compare { due_at: now + COMPARE_EVERY, ..Compare::default() };
-    }
-
     /// What follows from the time.
     fn go_on(&mut self, now: Time, out: &mut Vec<Action>) {
         self.fetch(now, out);
@@ -342,7 +313,7 @@ impl Agent {
             self.speak_at = now;
         }
         let is_asking = matches!(self.state, State::Comparing | State::Running(_));
-        if is_asking && now >= self.compare.due_at {
+        if is_asking && self.compare.is_due(now) {
             (self.compare.asked_at, self.compare.due_at) = (Some(now), now + ASK_AGAIN);
             let run = self.run.clone().unwrap_or_default();
             out.push(Action::Say(FromAgent::TimeAsk { run, asked_at: now }));
@@ -405,7 +376,8 @@ impl Agent {
             State::Ended(ended) => Stage::Ended(ended.clone()),
             State::Left => return,
         };
-        let status = Status { number: self.number, run: self.run.clone(), stage };
+        let time = self.compare.said_in(self.number);
+        let status = Status { number: self.number, run: self.run.clone(), stage, time };
         out.push(Action::Say(FromAgent::Status(status)));
     }
 

@@ -1,6 +1,6 @@
 //! Whose clock says what: offsets between two clocks by question and answer (the intersection of RFC 5905, section 8, for one peer).
 
-use crate::message::{Reading, Time};
+use crate::message::{Reading, Time, ToldTime};
 
 /// So many answers are enough: one of them met no queue.
 pub const ASKED: usize = 32;
@@ -29,7 +29,7 @@ impl Probe {
 /// The best reading of some: that of the shortest way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Readings {
-    best: Option<Reading>,
+    best: Option<(Reading, ToldTime)>,
     count: usize,
 }
 
@@ -38,13 +38,13 @@ impl Readings {
     pub fn add(&mut self, probe: Probe) {
         let reading = probe.reading();
         self.count += 1;
-        if self.best.is_none_or(|best| reading.error_ns < best.error_ns) {
-            self.best = Some(reading);
+        if self.best.is_none_or(|(best, _)| reading.error_ns < best.error_ns) {
+            self.best = Some((reading, ToldTime { asked_at: probe.asked_at, at: probe.at }));
         }
     }
 
-    /// The best, once there are enough of them.
-    pub fn enough(&self) -> Option<Reading> {
+    /// The best, once there are enough of them, and what it rests on.
+    pub fn enough(&self) -> Option<(Reading, ToldTime)> {
         self.best.filter(|_| self.count >= ASKED)
     }
 }
@@ -73,7 +73,7 @@ mod tests {
                 readings.add(Probe { asked_at: now, at, heard_at: now + there + back });
                 now += there + back + 1;
             }
-            let best = readings.best.expect("one at least");
+            let (best, _) = readings.best.expect("one at least");
             prop_assert!((best.offset_ns - ahead).unsigned_abs() <= best.error_ns);
             let shortest = ways.iter().map(|(there, back)| there + back).min().unwrap_or(0);
             prop_assert_eq!(best.error_ns, shortest.div_ceil(2));

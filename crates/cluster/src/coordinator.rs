@@ -6,7 +6,7 @@ mod member;
 mod outcome;
 mod saved;
 
-use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time, ToldTime};
 pub use fitting::Connections;
 use member::Member;
 pub use outcome::{AgentPart, FleetOutcome, NotBegun};
@@ -97,6 +97,8 @@ pub enum Then {
 pub enum Event {
     /// An agent says where it stands.
     Status(AgentId, Status),
+    /// An agent asked for the time and was told it.
+    TimeTold(AgentId, ToldTime),
     /// All of an agent's record has come.
     Received(AgentId),
     /// It is to end, and why.
@@ -193,6 +195,10 @@ impl Coordinator {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Status(from, status) => self.heard(now, from, status, out),
+            // Nothing follows from it, and the next one who asks waits.
+            Event::TimeTold(to, told) => {
+                return self.members.get_mut(&to).into_iter().for_each(|member| member.told(told));
+            }
             Event::Received(from) => {
                 if let Some(member) = self.members.get_mut(&from) {
                     member.has_sent_all = true;

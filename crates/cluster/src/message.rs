@@ -18,6 +18,19 @@ pub struct Status {
     pub run: Option<String>,
     /// Where it stands.
     pub stage: Stage,
+    /// What it was told of the time and would go by, until the coordinator says that it was so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<ToldTime>,
+}
+
+/// What an agent that asked was told of the time. Nobody signs that, since it must not take longer than the way; so it is said again,
+/// signed, once it is known which answer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldTime {
+    /// When it asked, by its own clock.
+    pub asked_at: Time,
+    /// The coordinator's clock.
+    pub at: Time,
 }
 
 /// Where an agent stands. An agent only moves down this list.
@@ -185,6 +198,9 @@ pub struct Reply {
     pub answers: u64,
     /// What is to be done.
     pub order: Order,
+    /// The time that the agent says it was told, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<ToldTime>,
 }
 
 /// What is to follow for an agent whose run is over.

@@ -35,6 +35,20 @@ fn hostile_worlds_without_a_complaint() {
     }
 }
 
+/// What somebody else tells of the time starts nobody at another one: who was lied to says so, and no run begins.
+#[test]
+fn no_agent_begins_by_a_time_that_the_coordinator_did_not_tell() {
+    let fates: Vec<Fate> = (0..200)
+        .map(|seed| {
+            let mut world = World::lied_to(seed);
+            world.run();
+            world.check()
+        })
+        .collect();
+    let not_begun = fates.iter().filter(|fate| **fate == Fate::NotBegun).count();
+    assert!(not_begun > 100, "{not_begun} of 200");
+}
+
 /// Whatever is not heeded, some of a few hundred worlds complain of it. With all of it heeded, none of them does.
 #[test]
 fn an_account_that_complains() {

@@ -1,6 +1,7 @@
 //! What an agent takes, and what it takes for an answer.
 
 use super::*;
+use crate::message::ToldTime;
 
 const NOW: Time = 1_000_000 * SECOND;
 
@@ -33,7 +34,7 @@ fn offer(agent: &str, made_at: Time, version: &str) -> Event {
         files: Vec::new(),
         run_seed: 1,
     };
-    Event::Reply(Reply { run: "r".into(), answers: 0, order: Order::Offer(Box::new(offer)) })
+    Event::Reply(Reply { run: "r".into(), answers: 0, order: Order::Offer(Box::new(offer)), time: None })
 }
 
 /// What an agent says after an offer.
@@ -68,13 +69,14 @@ fn an_offer_is_for_one_process_and_one_time() {
 fn only_what_answers_a_word_lengthens_the_lease() {
     let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
-    let reply = |answers| Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn });
+    let reply = |answers| Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time: None });
     agent.handle(NOW, reply(77), &mut out);
     assert_eq!(agent.lease_until, NOW, "it has said no such thing");
     let number = agent.number;
     agent.handle(NOW + SECOND, reply(number), &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE, "from when it was said, not from when it was answered");
-    let other = Event::Reply(Reply { run: "other".into(), answers: number + 1, order: Order::GoOn });
+    let other =
+        Event::Reply(Reply { run: "other".into(), answers: number + 1, order: Order::GoOn, time: None });
     agent.handle(NOW + SECOND, other, &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE);
 }
@@ -88,7 +90,7 @@ fn who_sends_is_told_of_the_lease() {
         let of = |action: &Action| if let Action::LeaseUntil(until) = action { Some(*until) } else { None };
         out.iter().filter_map(of).collect()
     };
-    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order });
+    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order, time: None });
     agent.state = State::Armed(Reading::default());
     agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
     assert!(leases(&out).is_empty(), "there is no load");
@@ -102,43 +104,93 @@ fn who_sends_is_told_of_the_lease() {
     assert_eq!(leases(&out), [first, NOW + 2 * SECOND + LEASE]);
 }
 
-/// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
-#[test]
-fn a_minute_later_clocks_are_compared_again() {
+/// All answers about the time until there are enough. The coordinator's clock is so much ahead, and each way takes 10 us. Gives what
+/// was said meanwhile.
+fn compare(agent: &mut Agent, from: Time, ahead: Time) -> Vec<Action> {
+    let mut all = Vec::new();
+    agent.handle(from, Event::Tick, &mut all);
+    let mut done = 0;
+    while done < all.len() {
+        if let Action::Say(FromAgent::TimeAsk { asked_at, .. }) = all[done] {
+            let answer = Event::TimeAnswer { asked_at, at: asked_at + 10_000 + ahead };
+            agent.handle(asked_at + 20_000, answer, &mut all);
+        }
+        done += 1;
+    }
+    all
+}
+
+/// The word in which it says what it would go by, and that.
+fn asked_to_vouch(said: &[Action]) -> (u64, ToldTime) {
+    let of = |action: &Action| match action {
+        Action::Say(FromAgent::Status(Status { number, time, .. })) => Some((*number, (*time)?)),
+        _ => None,
+    };
+    said.iter().find_map(of).expect("it asks")
+}
+
+/// One that is ready and knows a time for which nobody has vouched yet, which it says in that word.
+fn comparing() -> (Agent, (u64, ToldTime)) {
     let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
     agent.handle(NOW, Event::Prepared(Ok(())), &mut out);
-    // The coordinator's clock is so much ahead, and each way takes 10 us.
-    let compare = |agent: &mut Agent, from: Time, ahead: Time| {
-        let mut all = Vec::new();
-        agent.handle(from, Event::Tick, &mut all);
-        let mut done = 0;
-        while done < all.len() {
-            if let Action::Say(FromAgent::TimeAsk { asked_at, .. }) = all[done] {
-                let answer = Event::TimeAnswer { asked_at, at: asked_at + 10_000 + ahead };
-                agent.handle(asked_at + 20_000, answer, &mut all);
-            }
-            done += 1;
-        }
-        all
-    };
     // It has asked once already.
-    compare(&mut agent, NOW + ASK_AGAIN, 500);
-    assert!(
-        matches!(agent.state, State::Armed(Reading { offset_ns: 500, error_ns: 10_000 })),
-        "{:?}",
-        agent.state
-    );
-    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order });
+    let said = compare(&mut agent, NOW + ASK_AGAIN, 500);
+    (agent, asked_to_vouch(&said))
+}
+
+fn vouches(answers: u64, time: Option<ToldTime>) -> Event {
+    Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time })
+}
+
+/// Whoever is on the bus can say what time it is: what the coordinator does not sign does not count.
+#[test]
+fn a_time_is_gone_by_that_the_coordinator_vouches_for() {
+    let is_armed =
+        |agent: &Agent| matches!(agent.state, State::Armed(Reading { offset_ns: 500, error_ns: 10_000 }));
+    let later = NOW + SECOND;
+    let (mut agent, (number, told)) = comparing();
+    assert!(matches!(agent.state, State::Comparing), "{:?}", agent.state);
+    let mut out = Vec::new();
+    agent.handle(later, vouches(number - 1, None), &mut out);
+    assert!(matches!(agent.state, State::Comparing), "that answers an earlier word");
+    agent.handle(later, vouches(number, Some(told)), &mut out);
+    assert!(is_armed(&agent), "{:?}", agent.state);
+
+    let other = ToldTime { at: told.at + 1, ..told };
+    for time in [None, Some(other)] {
+        let (mut agent, (number, _)) = comparing();
+        agent.handle(later, vouches(number, time), &mut out);
+        let State::Refused(refusal) = &agent.state else { panic!("{time:?}: {:?}", agent.state) };
+        assert!(refusal.reasons[0].contains("somebody else speaks on the bus"), "{refusal:?}");
+    }
+}
+
+/// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
+#[test]
+fn a_minute_later_clocks_are_compared_again() {
+    let (mut agent, (number, told)) = comparing();
+    let mut out = Vec::new();
+    agent.handle(NOW + SECOND / 2, vouches(number, Some(told)), &mut out);
     let start_at = NOW + 2 * SECOND;
-    agent.handle(NOW + SECOND, reply(agent.number, Order::Go { start_at: start_at + 500 }), &mut out);
+    let go = Order::Go { start_at: start_at + 500 };
+    let go = Reply { run: "r".into(), answers: agent.number, order: go, time: None };
+    agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
     let later = start_at + COMPARE_EVERY;
     agent.handle(later - 1, Event::Tick, &mut out);
-    let compared = compare(&mut agent, later, 3_500);
+    let mut compared = Vec::new();
+    // What somebody else has told does not count, and does not end the load either.
+    for (from, is_true) in [(later, false), (later + COMPARE_EVERY + SECOND, true)] {
+        let said = compare(&mut agent, from, 3_500);
+        let (number, told) = asked_to_vouch(&said);
+        agent.handle(from + SECOND, vouches(number, is_true.then_some(told)), &mut compared);
+    }
     let readings: Vec<_> = compared
         .iter()
         .filter_map(|action| match action {
-            Action::Compared { at, reading } => Some((*at >= later, reading.offset_ns, reading.error_ns)),
+            Action::Compared { at, reading } => {
+                Some((*at > later + COMPARE_EVERY, reading.offset_ns, reading.error_ns))
+            }
             _ => None,
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use super::{BusError, KEEP, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, FleetOutcome, Mark, Saved, Task};
-use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time};
+use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time, ToldTime};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
 use async_nats::connection::State;
@@ -360,7 +360,7 @@ impl<T: FnMut(Told)> Life<T> {
             }
             FromAgent::TimeAsk { run, asked_at } => {
                 say(&self.client, &to, &FromCoordinator::TimeAnswer { run, asked_at, at: heard_at }).await;
-                None
+                Some(vec![Event::TimeTold(agent, ToldTime { asked_at, at: heard_at })])
             }
             FromAgent::Fetch { sha256, offset, .. } => {
                 let file = self.files.get(&sha256)?;

@@ -59,8 +59,10 @@ impl Coordinator {
             out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
             (member.is_lost, member.was_lost) = (false, true);
         }
-        let reply = self.reply(now, &from, true);
-        out.extend(reply);
+        let time = status.time.filter(|told| member.was_told(told));
+        if let Some(Action::Reply(to, reply)) = self.reply(now, &from, true) {
+            out.push(Action::Reply(to, Reply { time, ..reply }));
+        }
     }
 
     /// Why an agent that comes can't take part.
@@ -109,12 +111,12 @@ impl Coordinator {
         }
         // Who was lost once has no lease any more: what it would still send is in nobody's account.
         let answers = if member.was_lost || !is_answer { 0 } else { member.number };
-        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order }))
+        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order, time: None }))
     }
 
     /// What answers nothing.
     fn told(&self, to: &AgentId, order: Order) -> Action {
-        Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers: 0, order })
+        Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers: 0, order, time: None })
     }
 
     fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {

@@ -1,10 +1,14 @@
 //! What a coordinator knows of one agent.
 
 use super::AgentPart;
-use crate::message::{AgentId, Machine, Progress, Reading, Stage, Time};
+use crate::message::{AgentId, Machine, Progress, Reading, Stage, Time, ToldTime};
+use std::collections::VecDeque;
 
 /// Comparisons of a clock that are kept: those of a week. Of later ones the last.
 const CLOCKS_MAX: usize = 10_080;
+
+/// Answers about the time that are remembered: an agent goes by one of its last 32, of which a bus loses some.
+const TOLD_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Member {
@@ -27,6 +31,8 @@ pub(super) struct Member {
     /// It was lost once: its load is no longer part of the run.
     pub(super) was_lost: bool,
     pub(super) has_sent_all: bool,
+    /// What it was told of the time.
+    pub(super) told: VecDeque<ToldTime>,
 }
 
 impl Member {
@@ -45,6 +51,7 @@ impl Member {
             is_overdue: false,
             was_lost: false,
             has_sent_all: false,
+            told: VecDeque::new(),
         }
     }
 
@@ -64,6 +71,17 @@ impl Member {
         let own = self.first..self.first + self.machine.shares;
         let own: u64 = own.map(|share| u64::from(each + u32::from(share <= more))).sum();
         (u128::from(per_s) * u128::from(own)).div_ceil(u128::from(streams.max(1))) as u64
+    }
+
+    /// It was told this time.
+    pub(super) fn told(&mut self, told: ToldTime) {
+        self.told.truncate(TOLD_MAX - 1);
+        self.told.push_front(told);
+    }
+
+    /// It was told that time, and by nobody else.
+    pub(super) fn was_told(&self, told: &ToldTime) -> bool {
+        self.told.contains(told)
     }
 
     /// Takes in how its clock compares, as it says now.

@@ -68,7 +68,7 @@ impl Stand {
     fn says(&mut self, agent: &str, stage: Stage) -> Vec<Action> {
         self.number += 1;
         let run = (!matches!(stage, Stage::Waiting(_))).then(|| "r".to_string());
-        self.after(0, Event::Status(agent.into(), Status { number: self.number, run, stage }))
+        self.after(0, Event::Status(agent.into(), Status { number: self.number, run, stage, time: None }))
     }
 
     /// Both run, and have been heard now.
@@ -153,7 +153,7 @@ fn who_is_not_needed_any_more_may_leave() {
 
     let leaves = |machine: Machine, agent: &str| {
         let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
-        let reply = Reply { run: "r".into(), answers: 0, order: named(agent) };
+        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None };
         one.handle(NOW, crate::agent::Event::Reply(reply), &mut out);
         out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
     };
@@ -185,7 +185,8 @@ fn an_agent_of_another_run_is_not_counted() {
     let mut stand = Stand::new(2);
     stand.says("a", Stage::Waiting(machine("1", 1)));
     stand.number += 1;
-    let elsewhere = Status { number: stand.number, run: Some("other".into()), stage: Stage::Preparing };
+    let elsewhere =
+        Status { number: stand.number, run: Some("other".into()), stage: Stage::Preparing, time: None };
     let out = stand.after(0, Event::Status("a".into(), elsewhere));
     assert!(
         out.iter().any(|action| matches!(action, Action::Note(note) if note.contains("--fleet"))),

@@ -1,6 +1,7 @@
 //! Rules that a world breaks on purpose: an account that says nothing then says nothing at all.
 
-use super::{SECOND, World};
+use super::{SECOND, Word, World};
+use rand_xoshiro::rand_core::Rng;
 use unblink_cluster::agent::Action;
 use unblink_cluster::coordinator::FleetOutcome;
 use unblink_cluster::message::{Cause, Reading, Time};
@@ -31,6 +32,20 @@ impl World {
     /// One in which nobody heeds this rule.
     pub(crate) fn without(rule: Rule, seed: u64) -> World {
         World { broken: Some(rule), ..World::new(seed) }
+    }
+
+    /// One with somebody else on the bus who tells a wrong time now and then.
+    pub(crate) fn lied_to(seed: u64) -> World {
+        World { liar: true, ..World::new(seed) }
+    }
+
+    /// Somebody else answers a question about the time, and is there first.
+    pub(super) fn lie(&mut self, to: usize, asked_at: Time, at: Time) {
+        if self.liar && self.random.next_u64().is_multiple_of(8) {
+            self.sent += 1;
+            let at = at + 3 * SECOND;
+            self.words.insert((self.now + 1, self.sent), Word::Time { to, asked_at, at });
+        }
     }
 
     /// What an agent's process makes of an action, where it does not do as it was told.

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{self, Agent};
 use unblink_cluster::coordinator::{self, Coordinator, FleetOutcome, GATHER_FOR, Mark, Saved, Task, Then};
-use unblink_cluster::message::{Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time};
+use unblink_cluster::message::{
+    Cause, Ended, FileEnd, FromAgent, Machine, Reading, Refusal, Reply, Time, ToldTime,
+};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -95,6 +97,8 @@ pub(crate) struct World {
     loss: f64,
     doubled: f64,
     delay: u64,
+    /// Somebody else on the bus tells agents the time, and is there first.
+    liar: bool,
     bus_gone: Option<(u64, u64)>,
     coordinator: Coordinator,
     task: Task,
@@ -220,6 +224,7 @@ impl World {
             },
             doubled: if is_hostile { 0.1 } else { 0.0 },
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
+            liar: false,
             bus_gone,
             coordinator: Coordinator::new(task.clone(), clock.at(0)),
             task,
@@ -320,7 +325,12 @@ impl World {
                 }
                 FromAgent::TimeAsk { asked_at, .. } => {
                     let at = self.clock.at(self.now);
+                    self.coordinate(coordinator::Event::TimeTold(
+                        format!("a{node}"),
+                        ToldTime { asked_at, at },
+                    ));
                     self.send(node, || Word::Time { to: node, asked_at, at });
+                    self.lie(node, asked_at, at);
                 }
                 FromAgent::Fetch { .. } => {}
             },

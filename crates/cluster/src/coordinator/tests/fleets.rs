@@ -110,3 +110,39 @@ fn later_readings_of_clocks_are_kept() {
     }
     panic!("it does not end");
 }
+
+/// What an agent says it was told of the time is signed if the coordinator told it that, and told nobody else.
+#[test]
+fn a_time_is_vouched_for_that_the_coordinator_told_that_agent() {
+    let mut stand = Stand::new(2);
+    for agent in ["a", "b"] {
+        stand.says(agent, Stage::Waiting(machine("1", 1)));
+    }
+    let vouched = |stand: &mut Stand, agent: &str, time: Option<ToldTime>| {
+        stand.number += 1;
+        let number = stand.number;
+        let status = Status { number, run: Some("r".into()), stage: Stage::Preparing, time };
+        let out = stand.after(0, Event::Status(agent.into(), status));
+        let of = |action: &Action| match action {
+            Action::Reply(to, reply) if to == agent && reply.answers == number => Some(reply.time),
+            _ => None,
+        };
+        out.iter().find_map(of).expect("an answer")
+    };
+    let told = ToldTime { asked_at: 5, at: 7 };
+    assert!(stand.after(0, Event::TimeTold("a".into(), told)).is_empty());
+    stand.after(0, Event::TimeTold("nobody".into(), told));
+    assert_eq!(vouched(&mut stand, "a", Some(told)), Some(told));
+    assert_eq!(vouched(&mut stand, "a", None), None);
+    assert_eq!(vouched(&mut stand, "b", Some(told)), None, "somebody else was told so");
+    for other in [ToldTime { at: 8, ..told }, ToldTime { asked_at: 4, ..told }] {
+        assert_eq!(vouched(&mut stand, "a", Some(other)), None);
+    }
+    // The last ones are remembered: an agent goes by one of its last 32.
+    let later = |at| ToldTime { asked_at: 100, at };
+    for at in 0..256 {
+        stand.after(0, Event::TimeTold("a".into(), later(at)));
+    }
+    assert_eq!(vouched(&mut stand, "a", Some(told)), None);
+    assert_eq!(vouched(&mut stand, "a", Some(later(0))), Some(later(0)));
+}
