@@ -219,6 +219,17 @@ pub struct Agents {
     pub unlike: Option<UnlikeAgent>,
     /// By how much machines may have been apart at the most, at the start or later, as far as their clocks were compared.
     pub clock_error: Option<Nanos>,
+    /// The machine whose record came onto the bus latest, as far as that is known.
+    pub behind: Option<BehindAgent>,
+}
+
+/// How late what a machine recorded came onto the bus.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BehindAgent {
+    /// What it is called.
+    pub name: String,
+    /// At the most, from when it was written.
+    pub most: Nanos,
 }
 
 /// A machine that saw other response times than the rest.

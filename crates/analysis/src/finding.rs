@@ -52,6 +52,8 @@ codes! {
     OneShare = "one_share";
     /// The clocks of machines may differ by much.
     ClockUncertain = "clock_uncertain";
+    /// What a machine recorded reached the bus late while load went on.
+    BusBehind = "bus_behind";
     /// A request beside the load brought nothing: old values were used on.
     SetupFailed = "setup_failed";
     /// No arrival fell into the measured part.

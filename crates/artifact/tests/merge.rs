@@ -385,3 +385,29 @@ fn the_last_reading_of_each_clock_is_kept() {
     let finding = all.validity.findings.iter().find(|finding| finding.code == "clock_uncertain");
     assert_eq!(finding.map(|finding| finding.evidence["clock_error_ns_max"]), Some(60_000_018.0));
 }
+
+/// The machine whose record came onto the bus latest is named, however its record is merged.
+#[test]
+fn the_machine_that_was_behind_is_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let behind_ns = [400_000_000, 12_300_000_000, 3_100_000_000];
+    let part = |share: u32| {
+        let plan = self::share(share, 3);
+        let header = header_of(&plan);
+        let ending = Ending { bus_behind_ns: Some(behind_ns[share as usize]), ..ending_of(&plan, &header) };
+        record_as(&dir.path().join(share.to_string()), &header, &simulated(&plan), Some(&ending), None)
+    };
+    let parts: Vec<PathBuf> = (0..3).map(part).collect();
+    let own = report_part(&parts[0], None, None).expect("a record");
+    assert_eq!(
+        (own.agents[0].bus_behind_ns, codes(&own).contains(&"bus_behind")),
+        (Some(400_000_000), false)
+    );
+    let two = dir.path().join("two");
+    merge(&parts[..2], &two).expect("parts of one run");
+    let all = merge(&[two, parts[2].clone()], &dir.path().join("all")).expect("parts of one run");
+    let finding = all.validity.findings.iter().find(|finding| finding.code == "bus_behind").expect("it was");
+    assert!(finding.message.contains("the machine with share 2 of 3"), "{}", finding.message);
+    assert_eq!(finding.evidence["bus_behind_ns_max"], 12.3e9);
+    assert_eq!(all.validity.status, own.validity.status, "the figures do not rest on it");
+}

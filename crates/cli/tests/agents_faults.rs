@@ -124,8 +124,10 @@ fn a_bus_that_stands_still_for_longer_than_a_lease_ends_the_load() {
     let seen = fleet.target.seen().len();
     fleet.bus.signal(Signal::CONT);
     let (place, target, said, _) = fleet.ended();
-    assert_ended_by_lease(&place, &target, said, &["one", "two"]);
+    let whole = assert_ended_by_lease(&place, &target, said, &["one", "two"]);
     assert_eq!(target.seen().len(), seen, "nothing was sent any more");
+    // What was recorded meanwhile came when the bus went on.
+    assert!(whole.has_finding("bus_behind"), "{}", whole.document["validity"]);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! A record as it travels: its files grow at their ends, so that an agent tells what is new of them, and whoever hears it
 //! twice has lost nothing. A JSON document does not grow: it is replaced as a whole, and begins again.
 
-use crate::message::FileEnd;
+use crate::message::{FileEnd, Time};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -33,15 +33,37 @@ pub struct Outbox {
     dir: PathBuf,
     names: Vec<String>,
     told: BTreeMap<String, Told>,
+    /// For how long at the most something waited to be told, of what has been told.
+    waited: Time,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// Lengths of a file that are waited for. Where there are more, the last one stands for all later ones.
+const WAITING_MAX: usize = 1_024;
+
+#[derive(Clone, Debug, Default)]
 struct Told {
     /// How the file looked when its first byte was told.
     look: Look,
     version: u64,
     /// That there is such a file has been told, and so many of its bytes.
     bytes: Option<u64>,
+    /// Lengths that were seen and have not been told yet, and when each was seen first.
+    waiting: VecDeque<(u64, Time)>,
+}
+
+impl Told {
+    /// The file has this length.
+    fn seen(&mut self, length: u64, now: Time) {
+        let before = self.waiting.back().map(|(length, _)| *length).or(self.bytes);
+        if before.is_some_and(|before| length <= before) {
+            return;
+        }
+        let is_full = self.waiting.len() >= WAITING_MAX;
+        match self.waiting.back_mut().filter(|_| is_full) {
+            Some((last, _)) => *last = length,
+            None => self.waiting.push_back((length, now)),
+        }
+    }
 }
 
 /// A file that looks otherwise is another one.
@@ -63,39 +85,52 @@ impl Outbox {
     /// Nothing yet of those files in `dir`.
     pub fn new(dir: PathBuf, names: &[&str]) -> Outbox {
         let names = names.iter().map(|name| name.to_string()).collect();
-        Outbox { dir, names, told: BTreeMap::new() }
+        Outbox { dir, names, told: BTreeMap::new(), waited: 0 }
     }
 
     /// What is to be told next; nothing where all has been told that is there.
     ///
     /// # Errors
     /// A file can't be read.
-    pub fn piece(&mut self) -> io::Result<Option<(Place, Vec<u8>)>> {
+    pub fn piece(&mut self, now: Time) -> io::Result<Option<(Place, Vec<u8>)>> {
+        let mut next = None;
         for name in &self.names {
             let Some(file) = open(&self.dir.join(name))? else { continue };
             let known = file.metadata()?;
             let told = self.told.entry(name.clone()).or_default();
             let look = Look::of(name, &known);
             if told.look != look {
-                *told = Told { look, version: told.version + 1, bytes: None };
+                *told = Told { look, version: told.version + 1, ..Told::default() };
             }
+            told.seen(known.len(), now);
             let offset = told.bytes.unwrap_or(0);
             let missing = known.len().saturating_sub(offset).min(PIECE_BYTES_MAX);
-            if missing == 0 && told.bytes.is_some() {
+            if next.is_some() || missing == 0 && told.bytes.is_some() {
                 continue;
             }
             let mut bytes = vec![0; missing as usize];
             file.read_exact_at(&mut bytes, offset)?;
-            return Ok(Some((Place { name: name.clone(), version: told.version, offset }, bytes)));
+            next = Some((Place { name: name.clone(), version: told.version, offset }, bytes));
         }
-        Ok(None)
+        Ok(next)
     }
 
     /// So many bytes have arrived there.
-    pub fn told(&mut self, place: &Place, bytes: u64) {
+    pub fn told(&mut self, place: &Place, bytes: u64, now: Time) {
         if let Some(told) = self.told.get_mut(&place.name).filter(|told| told.version == place.version) {
             told.bytes = told.bytes.max(Some(place.offset + bytes));
+            while let Some((_, since)) = told.waiting.pop_front_if(|(length, _)| Some(*length) <= told.bytes)
+            {
+                self.waited = self.waited.max(now.saturating_sub(since));
+            }
         }
+    }
+
+    /// For how long at the most what was written has waited to be told: what has been told since, and what still waits.
+    pub fn behind(&self, now: Time) -> Time {
+        let oldest =
+            self.told.values().filter_map(|told| told.waiting.front()).map(|(_, since)| *since).min();
+        oldest.map_or(0, |since| now.saturating_sub(since)).max(self.waited)
     }
 }
 
@@ -261,13 +296,13 @@ mod tests {
 
     /// Tells all that is new, where some messages come twice and some old ones come late.
     fn tell(outbox: &mut Outbox, inbox: &mut Inbox, doubled: &mut Vec<(Place, Vec<u8>)>) {
-        while let Some((place, bytes)) = outbox.piece().expect("files") {
+        while let Some((place, bytes)) = outbox.piece(0).expect("files") {
             let arrived = inflated(&deflated(&bytes).expect("in memory")).expect("the same");
             assert!(inbox.take(&place, &arrived).expect("a piece"));
             for (place, bytes) in doubled.iter().chain([&(place.clone(), bytes.clone())]) {
                 inbox.take(place, bytes).expect("an old one");
             }
-            outbox.told(&place, bytes.len() as u64);
+            outbox.told(&place, bytes.len() as u64, 0);
             doubled.push((place, bytes));
         }
     }
@@ -313,6 +348,45 @@ mod tests {
         assert!(inbox.take(&place("other", 0), b"x").is_err());
         assert!(!inbox.take(&place("lines", 5), b"x").expect("no error"), "a hole");
         assert!(!to.path().join("x").exists());
+    }
+
+    /// From when it was seen first until it has been told, whatever came after it.
+    #[test]
+    fn what_waits_is_behind() {
+        let from = tempfile::tempdir().unwrap();
+        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
+        let write = |bytes: usize| {
+            let mut file =
+                OpenOptions::new().append(true).create(true).open(from.path().join("lines")).unwrap();
+            file.write_all(&vec![7; bytes]).unwrap();
+        };
+        let next = |outbox: &mut Outbox, now| {
+            let (place, bytes) = outbox.piece(now).expect("a file").expect("a piece");
+            (place, bytes.len() as u64)
+        };
+        assert_eq!(outbox.behind(5), 0);
+        write(10);
+        let (place, bytes) = next(&mut outbox, 10);
+        assert_eq!(outbox.behind(12), 2, "it waits");
+        outbox.told(&place, bytes, 13);
+        assert_eq!((outbox.piece(20).unwrap(), outbox.behind(20)), (None, 3), "it has waited");
+        // Two pieces, which were all there at 100: the first does not make the second any younger.
+        write(3 * PIECE_BYTES_MAX as usize / 2);
+        let (place, bytes) = next(&mut outbox, 100);
+        outbox.told(&place, bytes, 140);
+        write(1);
+        let (place, bytes) = next(&mut outbox, 140);
+        assert_eq!(outbox.behind(150), 50);
+        outbox.told(&place, bytes, 190);
+        assert_eq!(outbox.behind(1_000), 90);
+        // A document that has been replaced is waited for anew.
+        fs::write(from.path().join("run.json"), "1").unwrap();
+        let (place, bytes) = next(&mut outbox, 1_000);
+        fs::write(from.path().join("run.json"), "22").unwrap();
+        let (newer, _) = next(&mut outbox, 1_100);
+        assert_eq!((place.version, newer.version, outbox.behind(1_190)), (1, 2, 90));
+        outbox.told(&place, bytes, 1_200);
+        assert_eq!(outbox.behind(1_200), 100, "the old one is nobody's any more");
     }
 
     #[test]

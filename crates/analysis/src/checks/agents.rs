@@ -9,6 +9,10 @@ use unblink_core::time::Nanos;
 const CLOCK_ERROR_TOLD: Nanos = Nanos::from_millis(10);
 const CLOCK_ERROR_MAX: Nanos = Nanos::from_millis(100);
 
+/// What ends a load by the figures of all acts within a second and a half. From here on it acted three times as late as that; and a
+/// bus that was started anew within 2 s is not told of.
+const BUS_BEHIND_TOLD: Nanos = Nanos::from_secs(3);
+
 /// Arrivals of which nobody knows what came of them: they may have been the slowest.
 pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
     let agents = case.evidence.agents.filter(|agents| agents.is_merged)?;
@@ -132,5 +136,27 @@ pub(super) fn clock_uncertain(case: &Case<'_>) -> Option<Finding> {
         ),
         "Run the coordinator and the bus nearer to the agents.",
         vec![("clock_error_ns_max", error.0 as f64)],
+    )
+}
+
+/// What is done while load goes on was done by old figures. Those of the end are whole.
+pub(super) fn bus_behind(case: &Case<'_>) -> Option<Finding> {
+    let agents = case.evidence.agents?;
+    let behind = agents.behind.as_ref().filter(|behind| behind.most >= BUS_BEHIND_TOLD)?;
+    found(
+        FindingCode::BusBehind,
+        Severity::Note,
+        format!(
+            "What the machine with {} recorded reached the bus up to {} late{}. Live figures, --abort-on, --precision and budgets of all \
+             machines waited for it; the figures here are complete.",
+            behind.name,
+            text::duration(behind.most),
+            match agents.heard {
+                0 | 1 => "",
+                _ => ", later than that of any other",
+            }
+        ),
+        "Bring the bus nearer to that machine, or give both more of the network; fewer requests that are recorded apart say less.",
+        vec![("bus_behind_ns_max", behind.most.0 as f64)],
     )
 }

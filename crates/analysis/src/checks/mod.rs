@@ -60,6 +60,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         agents::differ,
         agents::one_share,
         agents::clock_uncertain,
+        agents::bus_behind,
         account::no_answers,
         account::cut_off,
         account::killed,

@@ -74,6 +74,10 @@ pub struct Agent {
     /// The last comparison of its clock with the coordinator's while load went on; absent where there was none after the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_last: Option<ClockReading>,
+    /// How late what it recorded was kept by the bus at the most while its run went on, from when it was written; absent where no bus
+    /// took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus_behind_ns: Option<u64>,
     /// What its own record says, in a document that several were merged to; absent in its own document, which says all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<AgentResult>,

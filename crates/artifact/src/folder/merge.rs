@@ -43,8 +43,9 @@ fn ending(run: &RecordedRun) -> Result<Ending, FolderError> {
         }
         (Some(document), [plan]) if document.agents.iter().all(|agent| agent.result.is_none()) => {
             let (result, ending) = (Some(AgentResult::of(document)), Ending::of(document));
-            let agents = vec![Agent { plan: plan.clone(), clock_last: ending.clock_last, result }];
-            Ok(Ending { agents, clock_last: None, ..ending })
+            let Ending { clock_last, bus_behind_ns, .. } = ending;
+            let agents = vec![Agent { plan: plan.clone(), clock_last, bus_behind_ns, result }];
+            Ok(Ending { agents, clock_last: None, bus_behind_ns: None, ..ending })
         }
         (Some(document), _) => Ok(Ending::of(document)),
         (None, plans) => {
@@ -72,7 +73,7 @@ fn lost(document: &RunDocument, plan: &AgentPlan, ended: &Arrivals, due: u64) ->
         scheduled_by_journey: Vec::new(),
         scheduled_by_origin: Vec::new(),
         origins: Vec::new(),
-        agents: vec![Agent { plan: plan.clone(), clock_last: None, result }],
+        agents: vec![Agent { plan: plan.clone(), clock_last: None, bus_behind_ns: None, result }],
         ..Ending::of(document)
     }
 }

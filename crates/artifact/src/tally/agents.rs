@@ -5,7 +5,7 @@ use crate::document::{
     Agent, AgentPlan, AgentResult, Arrivals, Finding, RunDocument, RunStatus, Severity, ValidityStatus, lost,
     shares_missing, stopped,
 };
-use unblink_analysis::evidence::{Agents, UnlikeAgent, WorstAgent};
+use unblink_analysis::evidence::{Agents, BehindAgent, UnlikeAgent, WorstAgent};
 use unblink_analysis::finding::FindingCode;
 use unblink_core::time::Nanos;
 
@@ -16,7 +16,13 @@ impl Tally {
             return ending.agents.clone();
         }
         let planned = self.header.agents.iter().cloned();
-        planned.map(|plan| Agent { plan, clock_last: ending.clock_last, result: None }).collect()
+        let of = |plan| Agent {
+            plan,
+            clock_last: ending.clock_last,
+            bus_behind_ns: ending.bus_behind_ns,
+            result: None,
+        };
+        planned.map(of).collect()
     }
 
     /// All of the load was offered by those whose records are here, and these are whole.
@@ -44,6 +50,7 @@ impl Tally {
             worst: worst(&ending.agents),
             unlike: unlike(&ending.agents),
             clock_error: clock_error(&self.agents(ending)),
+            behind: behind(&self.agents(ending)),
         })
     }
 }
@@ -83,6 +90,13 @@ fn clock_error(agents: &[Agent]) -> Option<Nanos> {
     errors.sort_unstable_by(|a, b| b.cmp(a));
     (!errors.is_empty())
         .then(|| Nanos(errors.iter().take(2).fold(0, |sum, error| sum.saturating_add(*error))))
+}
+
+/// The machine whose record came onto the bus latest. Of equals the first.
+fn behind(agents: &[Agent]) -> Option<BehindAgent> {
+    let known = agents.iter().filter_map(|agent| Some((agent.bus_behind_ns?, agent)));
+    let latest = known.reduce(|latest, next| if next.0 > latest.0 { next } else { latest });
+    latest.map(|(ns, agent)| BehindAgent { name: agent.plan.name(), most: Nanos(ns) })
 }
 
 /// The machine that sees something else than the others, if one does.
@@ -191,6 +205,7 @@ mod tests {
                 environment: Default::default(),
             },
             clock_last: last.map(|(offset_ns, error_ns)| ClockReading { at_ns: 1, offset_ns, error_ns }),
+            bus_behind_ns: None,
             result: None,
         };
         assert_eq!(agent(None, None).clock_error_ns(), None);

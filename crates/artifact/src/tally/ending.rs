@@ -60,6 +60,8 @@ pub struct Ending {
     pub agents: Vec<Agent>,
     /// Of one machine's own record: the last comparison of its clock with the coordinator's while load went on.
     pub clock_last: Option<ClockReading>,
+    /// The same: how late what it recorded was kept by the bus at the most.
+    pub bus_behind_ns: Option<u64>,
 }
 
 /// What only the end of a run knows of one origin.
@@ -107,6 +109,7 @@ impl Ending {
             cross_check: None,
             agents: Vec::new(),
             clock_last: None,
+            bus_behind_ns: None,
         }
     }
 
@@ -149,6 +152,10 @@ impl Ending {
             agents: document.agents.iter().filter(|agent| agent.result.is_some()).cloned().collect(),
             clock_last: match &document.agents[..] {
                 [Agent { clock_last, result: None, .. }] => *clock_last,
+                _ => None,
+            },
+            bus_behind_ns: match &document.agents[..] {
+                [Agent { bus_behind_ns, result: None, .. }] => *bus_behind_ns,
                 _ => None,
             },
         }

@@ -42,6 +42,7 @@ impl Ending {
             cross_check: None,
             agents,
             clock_last: None,
+            bus_behind_ns: None,
         }
     }
 }

@@ -80,6 +80,10 @@ impl Lead for Led<'_> {
     fn clock(&self) -> Option<ClockReading> {
         self.stopping.lock().clock
     }
+
+    fn bus_behind(&self) -> Nanos {
+        Nanos(self.bus.behind(self.time.now()))
+    }
 }
 
 impl Observer for Led<'_> {

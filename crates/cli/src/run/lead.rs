@@ -4,7 +4,7 @@ use super::guards::Stopper;
 use crate::observe::Observer;
 use anyhow::Result;
 use unblink_artifact::document::ClockReading;
-use unblink_core::time::Instant;
+use unblink_core::time::{Instant, Nanos};
 use unblink_engine::clock::WallTime;
 
 /// Somebody else, who also sees each interval.
@@ -20,6 +20,9 @@ pub(crate) trait Lead: Observer {
 
     /// How the clocks compared when that was looked at last, if it was after the start.
     fn clock(&self) -> Option<ClockReading>;
+
+    /// How late what was recorded was kept by the bus at the most, up to now.
+    fn bus_behind(&self) -> Nanos;
 }
 
 /// A start that somebody else has settled.

@@ -313,7 +313,9 @@ pub(crate) fn execute_watched(
     let seen = following.map(|following| following.end(started_at));
     ending.origins.iter_mut().take(1).for_each(|origin| origin.ring = seen.clone());
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
-    ending.clock_last = lead.and_then(|lead| lead.clock());
+    if let Some(lead) = lead {
+        (ending.clock_last, ending.bus_behind_ns) = (lead.clock(), Some(lead.bus_behind().0));
+    }
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
         ending.withheld = withheld(&plan, ending.ended_after);
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
@@ -384,6 +386,7 @@ fn ending(
         cross_check: None,
         agents: Vec::new(),
         clock_last: None,
+        bus_behind_ns: None,
     }
     .with_followed(tally.totals())
 }

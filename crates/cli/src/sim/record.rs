@@ -76,6 +76,7 @@ impl Simulation {
             cross_check: None,
             agents: Vec::new(),
             clock_last: None,
+            bus_behind_ns: None,
             aborted,
             withheld,
         };

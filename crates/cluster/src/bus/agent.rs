@@ -2,15 +2,14 @@
 
 use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::agent::{Action, Agent, Event};
-use crate::message::{AgentId, FromCoordinator, Machine, Reply};
+use crate::message::{AgentId, FromCoordinator, Machine, Reply, Time};
 use crate::record::{Outbox, deflated};
 use crate::signed::SignedError;
 use async_nats::{Client, HeaderMap, Subscriber, jetstream};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -22,9 +21,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// An agent that is on the bus until it leaves.
 #[derive(Debug)]
 pub struct AgentBus {
+    record: Passed,
     inputs: UnboundedSender<Input>,
     thread: JoinHandle<()>,
 }
+
+/// The record that is passed on, if there is one.
+type Passed = Arc<Mutex<Option<Outbox>>>;
 
 #[derive(Debug)]
 enum Input {
@@ -43,6 +46,11 @@ impl AgentBus {
     /// From now on there is a record of these files in `dir`, which is passed on as it grows.
     pub fn record(&self, dir: PathBuf, names: &'static [&'static str]) {
         let _ = self.inputs.send(Input::Record(dir, names));
+    }
+
+    /// How late what was recorded has been kept by the bus at the most, up to now.
+    pub fn behind(&self, now: Time) -> Time {
+        lock(&self.record).as_ref().map_or(0, |outbox| outbox.behind(now))
     }
 
     /// Waits until all has been said.
@@ -66,6 +74,8 @@ pub fn join(
     check_fleet(&options.fleet)?;
     let (inputs, heard) = unbounded_channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
+    let outbox = Passed::default();
+    let record = outbox.clone();
     let life = move || async move {
         let client = match options.connect(format!("unblink agent {id}"), "_INBOX.agent").await {
             Ok(client) => client,
@@ -77,13 +87,13 @@ pub fn join(
         };
         let _ = ready.send(Ok(()));
         let agent = Agent::new(id.clone(), machine, now());
-        Life { options, id, client, agent, trusted, knows_stranger: false, now, act }
+        Life { options, id, client, agent, trusted, knows_stranger: false, outbox, now, act }
             .live(words, heard)
             .await;
     };
     let thread = thread("bus", life)?;
     match is_ready.recv() {
-        Ok(Ok(())) => Ok(AgentBus { inputs, thread }),
+        Ok(Ok(())) => Ok(AgentBus { record, inputs, thread }),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(BusError::Refused("its thread has ended".into())),
     }
@@ -97,6 +107,7 @@ struct Life<A> {
     trusted: Vec<String>,
     /// It has been told that somebody else says something.
     knows_stranger: bool,
+    outbox: Passed,
     now: Now,
     act: A,
 }
@@ -117,9 +128,10 @@ impl<A: FnMut(Action)> Life<A> {
                 input = inputs.recv() => match input {
                     Some(Input::Event(event)) => event,
                     Some(Input::Record(dir, names)) => {
-                        let outbox = Rc::new(RefCell::new(Outbox::new(dir, names)));
+                        *lock(&self.outbox) = Some(Outbox::new(dir, names));
                         let subject = self.options.subject("iv", &self.id);
-                        tokio::task::spawn_local(pass_on(self.client.clone(), subject, outbox));
+                        let (client, outbox, now) = (self.client.clone(), self.outbox.clone(), self.now.clone());
+                        tokio::task::spawn_local(pass_on(client, subject, outbox, now));
                         continue;
                     }
                     // Whoever had it is gone.
@@ -170,12 +182,17 @@ impl<A: FnMut(Action)> Life<A> {
     }
 }
 
+/// Nobody holds it for longer than a look at some files.
+fn lock(outbox: &Passed) -> MutexGuard<'_, Option<Outbox>> {
+    outbox.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Passes a record on, piece by piece: the next one once the stream has kept this one.
-async fn pass_on(client: Client, subject: String, outbox: Rc<RefCell<Outbox>>) {
+async fn pass_on(client: Client, subject: String, outbox: Passed, now: Now) {
     let stream = jetstream::new(client);
     loop {
-        let next = outbox.borrow_mut().piece();
-        let Ok(Some((place, bytes))) = next else {
+        let next = lock(&outbox).as_mut().map(|outbox| outbox.piece(now()));
+        let Some(Ok(Some((place, bytes)))) = next else {
             tokio::time::sleep(LOOK_EVERY).await;
             continue;
         };
@@ -192,7 +209,9 @@ async fn pass_on(client: Client, subject: String, outbox: Rc<RefCell<Outbox>>) {
             }
         };
         if tokio::time::timeout(KEPT_WITHIN, kept).await == Ok(true) {
-            outbox.borrow_mut().told(&place, length);
+            if let Some(outbox) = lock(&outbox).as_mut() {
+                outbox.told(&place, length, now());
+            }
         } else {
             tokio::time::sleep(LOOK_EVERY).await;
         }

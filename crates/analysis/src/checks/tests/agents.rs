@@ -1,7 +1,7 @@
 //! Several machines.
 
 use super::*;
-use crate::evidence::{Agents, UnlikeAgent, WorstAgent};
+use crate::evidence::{Agents, BehindAgent, UnlikeAgent, WorstAgent};
 
 fn agents() -> Agents {
     Agents {
@@ -18,6 +18,7 @@ fn agents() -> Agents {
         worst: None,
         unlike: None,
         clock_error: None,
+        behind: None,
     }
 }
 
@@ -116,6 +117,26 @@ fn clocks_that_can_not_be_told_apart() {
     let worse = of(100).unwrap();
     assert_eq!(worse.severity, Severity::Degrades);
     assert!(worse.message.starts_with("Machines may have been 100"), "{}", worse.message);
+}
+
+#[test]
+fn a_record_that_comes_late_onto_the_bus_is_told() {
+    let of = |ms| {
+        found(Code::BusBehind, |agents| {
+            let name = "share 3 of 4".into();
+            agents.behind = Some(BehindAgent { name, most: Nanos::from_millis(ms) });
+        })
+    };
+    assert_eq!(found(Code::BusBehind, |_| ()), None);
+    assert_eq!(of(2_999), None);
+    let late = of(12_300).unwrap();
+    assert_eq!(late.severity, Severity::Note);
+    assert!(
+        late.message.starts_with("What the machine with share 3 of 4 recorded reached the bus up to 12.3"),
+        "{}",
+        late.message
+    );
+    assert!(late.evidence.contains(&("bus_behind_ns_max", 12.3e9)));
 }
 
 #[test]
