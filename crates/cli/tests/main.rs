@@ -17,6 +17,8 @@ mod acknowledged;
 mod agents;
 mod agents_faults;
 mod agents_interrupted;
+mod agents_limits;
+mod agents_permissions;
 mod agents_resumed;
 mod agents_together;
 mod answers;

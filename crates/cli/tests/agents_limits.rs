@@ -1,0 +1,103 @@
+//! What a run is given beside its load, where agents offer it: how precise it must be, what each asks beforehand, how many errors it
+//! may have, and a script.
+
+use crate::support::bus::server;
+use crate::support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
+use crate::support::{Place, Run};
+use serde_json::{Value, json};
+
+/// What came of it for each of the two agents by its own record.
+fn own(place: &Place) -> [Value; 2] {
+    let names = place.list("out.agents");
+    assert_eq!(names.len(), 2, "{names:?}");
+    [0, 1].map(|agent: usize| {
+        let text = place.text(&format!("out.agents/{}/run.json", names[agent]));
+        serde_json::from_str(&text).expect("JSON")
+    })
+}
+
+/// A run of two agents here.
+fn of_two(place: &Place, args: &[&str]) -> Run {
+    let nats = server().display().to_string();
+    place.measure(&[args, &["--agents", "local:2", "--nats-server", &nats]].concat())
+}
+
+/// The percentile of all is what must be known, and all end at one instant. It is looked at after 30 s, and once more after 60 s.
+#[test]
+fn a_load_ends_when_enough_is_known_of_all() {
+    let (target, place) = (healthy(), Place::new());
+    let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m"];
+    let run = of_two(&place, &[&[target.url().as_str(), "-R", "50", "--no-preflight"], &goal[..]].concat());
+    assert_eq!(
+        (run.at("/status"), run.at("/precision/reached")),
+        (&json!("complete"), &json!(true)),
+        "{run:?}"
+    );
+    let after_s = run.count("/precision/after_ns") as f64 / 1e9;
+    assert!((60.0..175.0).contains(&after_s), "{after_s}");
+    run.assert_accounts();
+    let [one, other] = own(&place);
+    assert_eq!(one["series"]["load_to_ns"], other["series"]["load_to_ns"]);
+    assert_eq!(run.at("/series/load_to_ns"), &one["series"]["load_to_ns"]);
+}
+
+const SETUP: &str = r#"
+[load]
+rate = 100
+duration = "2s"
+
+[[setup]]
+url = "/login"
+capture = { token = "json $.token" }
+
+[[requests]]
+url = "/items"
+header = ["X-Token: {{token}}"]
+"#;
+
+/// Each agent logs in for itself, and sends what it was given.
+#[test]
+fn each_agent_asks_what_it_needs_beforehand() {
+    let logins = std::sync::atomic::AtomicUsize::new(0);
+    let target = Hostile::start(move |seen| match seen.target.as_str() {
+        "/login" => {
+            let number = logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Act::Answer(answer("200 OK", &format!(r#"{{"token":"t{number}"}}"#)))
+        }
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", SETUP);
+    let run = of_two(&place, &["plan.toml", &target.url(), "--no-preflight"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 200);
+    let seen = target.seen();
+    assert_eq!(seen.iter().filter(|seen| seen.target == "/login").count(), 2, "one for each agent");
+    let with = |token: &str| {
+        let is_with = |seen: &&Seen| seen.target == "/items" && seen.header("x-token") == Some(token);
+        seen.iter().filter(is_with).count() as u64
+    };
+    let mut sent = own(&place).map(|own| own["arrivals"]["ok"].as_u64().expect("a count"));
+    let mut tokens = [with("t0"), with("t1")];
+    tokens.sort_unstable();
+    sent.sort_unstable();
+    assert_eq!(tokens, sent, "each its own");
+}
+
+/// Errors of all agents use up one budget, and all end at one instant. Neither agent comes to it alone.
+#[test]
+fn errors_of_all_agents_are_one_budget() {
+    let target = Hostile::start(|_| Act::Answer(answer("500 Internal Server Error", "no")));
+    let place = Place::new();
+    let budget = ["--budget-errors", "150", "--no-preflight"];
+    let run = of_two(&place, &[&[target.url().as_str(), "-R", "50", "-d", "40s"], &budget[..]].concat());
+    assert_eq!((run.at("/status"), run.at("/aborted/guard")), (&json!("aborted"), &json!("budget_errors")));
+    assert_eq!(run.arrivals("scheduled"), 2_000);
+    let failed = run.arrivals("failed");
+    // Looked at each second, of which the last one comes half a second later; the stop is a second ahead of that.
+    assert!((150..1_000).contains(&failed) && run.withheld() == 2_000 - failed, "{failed} {run:?}");
+    run.assert_accounts();
+    let [one, other] = own(&place);
+    assert_eq!(one["series"]["load_to_ns"], other["series"]["load_to_ns"]);
+    assert_eq!(target.seen().len() as u64, failed);
+}

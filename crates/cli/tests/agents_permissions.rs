@@ -1,0 +1,162 @@
+//! What the bus lets whom say and hear, with the keys and the configuration that `--agents local:N` writes: a real nats-server,
+//! spoken to by hand.
+
+use crate::support::bus::server;
+use crate::support::hostile::healthy;
+use crate::support::{Place, Started};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use unblink_cluster::signed::KeyPair;
+
+/// A run on a bus of its own, for as long as its permissions are tried.
+struct Local {
+    place: Place,
+    run: Started,
+}
+
+impl Local {
+    fn under_way(url: &str) -> Local {
+        let place = Place::new();
+        let nats = server().display().to_string();
+        let load = ["run", url, "-R", "50", "-d", "60s", "--no-preflight", "-o", "out", "--json"];
+        let agents = ["--agents", "local:1", "--nats-server", &nats];
+        let run = Started::spawn(&mut place.command(&[&load[..], &agents].concat()));
+        Local { place, run }
+    }
+
+    /// Where the bus listens.
+    fn bus(&self) -> String {
+        let names = self.place.list("out.local");
+        let ports = names.iter().find(|name| name.ends_with(".ports")).expect("the bus has said where it is");
+        let said: Value =
+            serde_json::from_str(&self.place.text(&format!("out.local/{ports}"))).expect("JSON");
+        said["nats"][0].as_str().expect("a URL").to_string()
+    }
+
+    fn agents_key(&self) -> KeyPair {
+        KeyPair::from_seed(self.place.text("out.local/agent.nk").trim()).expect("a private key")
+    }
+}
+
+/// Somebody on the bus.
+struct Somebody {
+    stream: BufReader<TcpStream>,
+}
+
+impl Somebody {
+    /// Gets onto the bus, or hears why not.
+    fn join(url: &str, key: Option<&KeyPair>) -> Result<Somebody, String> {
+        let stream = TcpStream::connect(url.trim_start_matches("nats://")).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        let mut stream = BufReader::new(stream);
+        let mut info = String::new();
+        stream.read_line(&mut info).expect("it speaks first");
+        let info: Value = serde_json::from_str(info.trim_start_matches("INFO ")).expect("JSON");
+        let mut connect =
+            json!({"verbose": false, "pedantic": false, "lang": "test", "version": "1", "protocol": 1});
+        if let Some(key) = key {
+            let nonce = info["nonce"].as_str().expect("it asks for a signature");
+            connect["nkey"] = key.public_key().into();
+            connect["sig"] =
+                BASE64_URL_SAFE_NO_PAD.encode(key.sign(nonce.as_bytes()).expect("a signature")).into();
+        }
+        let mut somebody = Somebody { stream };
+        match somebody.says(&format!("CONNECT {connect}\r\n")) {
+            None => Ok(somebody),
+            Some(refused) => Err(refused),
+        }
+    }
+
+    /// What the bus has against it, if it has.
+    fn says(&mut self, command: &str) -> Option<String> {
+        self.stream.get_mut().write_all(format!("{command}PING\r\n").as_bytes()).expect("it is heard");
+        let mut refused = None;
+        loop {
+            let mut line = String::new();
+            let read = self.stream.read_line(&mut line);
+            if line.starts_with("-ERR") {
+                refused = Some(line.trim().to_string());
+            }
+            if line.starts_with("PONG") || !read.is_ok_and(|bytes| bytes > 0) {
+                return refused;
+            }
+        }
+    }
+
+    fn publishes(&mut self, subject: &str) -> Option<String> {
+        self.says(&format!("PUB {subject} 2\r\n{{}}\r\n"))
+    }
+
+    fn listens(&mut self, subject: &str) -> Option<String> {
+        self.says(&format!("SUB {subject} 7\r\nUNSUB 7\r\n"))
+    }
+}
+
+/// With the agents' key nobody says what a coordinator says, reads what others recorded, or takes their records away; without a key
+/// nobody is let in. The run does not notice.
+#[test]
+fn an_agents_key_is_good_for_nothing_else() {
+    let target = healthy();
+    let local = Local::under_way(&target.url());
+    target.wait_for(50);
+    let (bus, key) = (local.bus(), local.agents_key());
+    let mut agent = Somebody::join(&bus, Some(&key)).expect("it is let in");
+    for subject in ["ub.local.up.x", "ub.other.up.x"] {
+        assert_eq!(agent.publishes(subject), None, "{subject}");
+    }
+    for subject in [
+        // Offers, starts and stops, and the time.
+        "ub.local.to.x",
+        "ub.other.to.x",
+        "ub.local.live",
+        "_INBOX.operator.x",
+        "_INBOX.agent.x",
+        // The stream that keeps the records.
+        "$JS.API.STREAM.INFO.UB_local",
+        "$JS.API.STREAM.DELETE.UB_local",
+        "$JS.API.STREAM.PURGE.UB_local",
+        "$JS.API.STREAM.MSG.GET.UB_local",
+        "$JS.API.CONSUMER.CREATE.UB_local",
+        "$JS.ACK.UB_local.c.1.1.1.1.1",
+        "$SYS.REQ.SERVER.PING",
+    ] {
+        let refused = agent.publishes(subject).unwrap_or_else(|| panic!("{subject} is let through"));
+        assert!(refused.contains("Permissions Violation for Publish"), "{subject}: {refused}");
+    }
+    assert_eq!(agent.listens("ub.local.to.x"), None);
+    for subject in [
+        ">",
+        "ub.>",
+        "ub.local.>",
+        "ub.local.up.*",
+        "ub.local.iv.*",
+        "_INBOX.operator.>",
+        "_INBOX.>",
+        "$JS.>",
+    ] {
+        let refused = agent.listens(subject).unwrap_or_else(|| panic!("{subject} is let through"));
+        assert!(refused.contains("Permissions Violation for Subscription"), "{subject}: {refused}");
+    }
+    for stranger in [Some(KeyPair::new_user()), None] {
+        let refused = Somebody::join(&bus, stranger.as_ref()).err();
+        assert!(refused.is_some_and(|refused| refused.contains("Authorization Violation")));
+    }
+    // The agents' public key is known, and nothing is signed with it.
+    let borrowed = local.place.file("other.nk", KeyPair::new_user().seed().expect("a private key"));
+    let accept = KeyPair::new_user().public_key();
+    local
+        .place
+        .call(&["agent", "--bus", &bus, "--nkey", &borrowed.display().to_string(), "--accept-from", &accept])
+        .refused(&["can't connect to the bus"]);
+
+    local.run.signal(Signal::INT);
+    let said = local.run.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let run = said.run();
+    assert_eq!(run.arrivals("ok") + run.arrivals("withheld"), 3_000, "{}", run.document["arrivals"]);
+}
