@@ -131,7 +131,14 @@ pub const TABLE: [Entry; 20] = [
         "merge_ms_per_agent_second",
         0.5,
         MUCH,
-        "reasoned: what adding and decoding histograms costs",
+        "measured: unblink merge, 0.37 of 16 agents at 250/s each; fuller histograms take more",
+    ),
+    entry(
+        Name::MergePerOperation,
+        "merge_ms_per_operation",
+        0.07,
+        MUCH,
+        "measured: unblink merge, 0.056 of 16 agents with 20 requests apart; fuller histograms take more",
     ),
     entry(
         Name::MergePerOperation,
