@@ -109,7 +109,7 @@ impl<'a> Overlay<'a> {
             match (command, field.name.as_str()) {
                 (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
                 (For::Sim, "abort-on") => values.retain(|text| !is_of_service(plan, text)),
-                (For::Sim, "slo") if !requests::has_lists(plan) => {
+                (For::Sim, "slo") if !requests::has_lists(plan) && !workload::is_given(plan, &user) => {
                     values.retain(|text| !is_of_one_request(plan, text));
                 }
                 _ => {}

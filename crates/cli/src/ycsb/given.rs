@@ -7,7 +7,7 @@ use crate::args::load::{LoadArgs, PlannedLoad};
 use crate::args::sim::WorldArgs;
 use crate::args::target::TargetArgs;
 use crate::args::{Cli, Command};
-use crate::errors::{self, refuse, refused};
+use crate::errors::{self, refuse};
 use crate::plan::UNKNOWN_HOST;
 use crate::request::lets::LetArgs;
 use crate::request::url::{Speaks, Url};
@@ -165,7 +165,7 @@ impl Given<'_> {
                  each on a store that was filled anew"
             );
         }
-        for (side, asked) in self.stores.iter_mut().enumerate() {
+        for asked in &mut self.stores {
             let store = match asked.as_slice() {
                 [store] => bare(store),
                 // It has been expanded before.
@@ -174,10 +174,6 @@ impl Given<'_> {
                 _ => bail!("a workload asks one store: give its URL, such as redis://127.0.0.1:6379/0"),
             };
             let store = Request { url: known(store.url)?, ..store };
-            requests::store(&store.url).map_err(|error| {
-                let field = if side == 0 { "target" } else { "candidate" };
-                refused(&["url", field], crate::explain_error(&error))
-            })?;
             **asked = requests::of(&workload, &store, self.operations)?;
         }
         if let (Some(lets), Some(first)) = (&mut self.lets, self.stores.first().and_then(|all| all.first())) {
