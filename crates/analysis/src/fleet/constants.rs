@@ -140,13 +140,6 @@ pub const TABLE: [Entry; 20] = [
         MUCH,
         "measured: unblink merge, 0.056 of 16 agents with 20 requests apart; fuller histograms take more",
     ),
-    entry(
-        Name::MergePerOperation,
-        "merge_ms_per_operation",
-        0.07,
-        MUCH,
-        "reasoned: what adding and decoding one more histogram costs",
-    ),
 ];
 
 /// A constant as it was reckoned with.
