@@ -50,7 +50,7 @@ impl Pace {
     pub(super) fn fails(&mut self, began: Instant, now: Instant) {
         if self.pause == Nanos::ZERO {
             self.pause = PAUSE_MIN;
-        } else if began >= self.failed_at {
+        } else if began > self.failed_at {
             self.pause = PAUSE_MAX.min(Nanos(2 * self.pause.0));
         }
         self.failed_at = now;
@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn attempts_that_were_under_way_together_double_it_once() {
         let mut pace = Pace::default();
-        (1..=20).for_each(|at| pace.fails(ms(0), ms(at)));
+        // The clock is asked once a turn: in one, they begin and fail at the same moment.
+        (1..=20).for_each(|at| pace.fails(ms(at.min(10)), ms(at.max(10))));
         assert_eq!(pace.until(), Some(ms(30)));
         pace.fails(ms(30), ms(31));
         assert_eq!(pace.until(), Some(ms(51)));

@@ -160,7 +160,7 @@ fn a_long_text_can_be_passed_over() {
     reader.take(&[b'x'; 999], &mut tell).unwrap();
     assert_eq!(reader.text_left(), 0);
     reader.take(b"\r\n", &mut tell).unwrap();
-    assert_eq!(ends, ["Ends { code: 0, bytes: 100003 }"]);
+    assert_eq!(ends, ["Ends { code: 0, bytes: 100003, is_list: true }"]);
 }
 
 /// What comes in one piece is told at once, and the same as byte by byte.
@@ -179,7 +179,8 @@ fn a_text_that_is_there_as_a_whole_is_told_at_once() {
     assert_eq!(events(b"$0005\r\nhello\r\n", 100), (1, 0, Ok(())));
     // The beginning of the second one follows the first, and what it holds is no reply.
     assert_eq!(events(b"+OK\r\n$5\r\nhel", 100), (1, 2, Ok(())));
-    assert_eq!(events(b"*1\r\n$2\r\nab\r\n", 100), (0, 3, Ok(())));
+    // An element says what it is before its text comes.
+    assert_eq!(events(b"*1\r\n$2\r\nab\r\n", 100), (0, 4, Ok(())));
     assert_eq!(events(b"$-1\r\n", 100), (0, 2, Ok(())));
     assert_eq!(events(b"$5\r\nhello\r\n", 4), (0, 1, Err(Violation::TooLarge)));
     assert_eq!(events(b"+hello\r\n", 4), (0, 1, Err(Violation::TooLarge)));
