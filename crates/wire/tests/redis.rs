@@ -210,9 +210,12 @@ impl Sink for Nobody {
     fn lost(&mut self, _: Tag, _: Violation, _: bool) {}
 }
 
-/// What is told of values: place, name and text.
+/// Place, name and text.
+type Single = (Option<u64>, Option<Vec<u8>>, Vec<u8>);
+
+/// What is told of values.
 #[derive(Default)]
-struct Values(Vec<(Option<u64>, Option<Vec<u8>>, Vec<u8>)>);
+struct Values(Vec<Single>);
 
 impl Sink for Values {
     fn ready(&mut self) {}
@@ -237,7 +240,7 @@ fn single(value: &Value) -> Option<Vec<u8>> {
     lines.pop()
 }
 
-fn values_of_the_other(value: &Value) -> Vec<(Option<u64>, Option<Vec<u8>>, Vec<u8>)> {
+fn values_of_the_other(value: &Value) -> Vec<Single> {
     let all: Vec<&Value> = match value {
         Value::Array(values) | Value::Set(values) => values.iter().collect(),
         Value::Map(pairs) => pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
