@@ -59,15 +59,22 @@ pub(crate) fn of_target(
         "connections": connections,
         "requests": requests.iter().map(of_request).collect::<Vec<_>>(),
     });
-    // The laws of a workload stand in none of its requests.
-    if requests.iter().any(|request| request.parts.series.is_some()) {
-        asked["values"] = json!(prepared.header.plan.values);
+    // A workload's texts hold no secret, and of the same length there are others; its laws stand in none of them.
+    let of_workload: Vec<Value> =
+        requests.iter().filter(|request| request.parts.series.is_some()).map(text_of_workload).collect();
+    if !of_workload.is_empty() {
+        asked["workload"] = json!([of_workload, prepared.header.plan.values]);
     }
     if let Some(script) = script_bytes {
         asked["script"] = json!(length(script.len() as usize));
     }
     add(&mut asked, prepared.header.plan.retry.as_ref(), &prepared.header.journeys);
     taken(&asked)
+}
+
+fn text_of_workload(request: &Request) -> Value {
+    let text = request.parts.body.as_deref().map(String::from_utf8_lossy);
+    json!([text, request.parts.cql.consistency_of_lines().map(|both| both.map(|one| one.to_string()))])
 }
 
 /// Of a simulated server. `listed` is what a plan lists for it.

@@ -191,7 +191,11 @@ fn a_workload_is_searched_and_compared() {
         let run: serde_json::Value =
             serde_json::from_str(&place.text(&format!("{run}/run.json"))).expect("JSON");
         assert_eq!(run["arrivals"]["ok"], run["arrivals"]["scheduled"], "{}", run["arrivals"]);
-        assert!(run["plan"]["values"].to_string().contains("ycsb_scrambled(60"), "{}", run["plan"]["values"]);
+        assert!(
+            run["plan"]["values"].to_string().contains("scrambled zipfian over 60 keys"),
+            "{}",
+            run["plan"]["values"]
+        );
     }
     place.call(&["compare", &left, &right, "--workload", "ycsb-d", "-R", "9"]).refused(&["inserts records"]);
 }

@@ -57,18 +57,24 @@ fn a_plan_has_a_workload_and_flags_stand_over_it() {
     let half = [("READ".to_string(), 100), ("UPDATE".to_string(), 100)];
     assert_eq!(operations(&plain), half);
     let values = plain.at("/plan/values").to_string();
-    assert!(values.contains("ycsb_scrambled(120") && values.contains("uniform(3)"), "{values}");
+    assert!(
+        values.contains("scrambled zipfian over 120 keys") && values.contains("uniform from 0 to 2"),
+        "{values}"
+    );
     assert!(place.text("ycsb.txt").contains("[Intended-READ], Operations, 100"));
     // Other properties of the plan stay as they are.
     let values = run(&["--set", "requestdistribution=uniform"]).at("/plan/values").to_string();
-    assert!(values.contains("uniform(120)") && values.contains("uniform(3)"), "{values}");
+    assert!(values.contains("uniform from 0 to 119") && values.contains("uniform from 0 to 2"), "{values}");
     assert_eq!(operations(&run(&["--workload", "ycsb-c"])), [("READ".to_string(), 200)]);
     // A plan without one takes it from the command line.
     place.file("load.toml", "[load]\nrate = 100\nrequests = 50\n");
     let url = redis.url();
     let flags = ["load.toml", &url, "--workload", "ycsb-c", "--set", "fieldcount=3"];
     let taken = self::run(&place, &flags);
-    assert!(taken.at("/plan/values").to_string().contains("ycsb_scrambled(120"), "as many as there are");
+    assert!(
+        taken.at("/plan/values").to_string().contains("scrambled zipfian over 120 keys"),
+        "as many as there are"
+    );
     let tried = call(&place, &["try", "plans/a.toml", "--json"]);
     assert!(tried.code() == Some(0) && tried.stdout.contains("READ"), "{tried:?}");
 
@@ -137,11 +143,13 @@ fn a_workload_is_searched() {
     );
     let trial: Value = serde_json::from_str(&place.text("out/trial-03/run.json")).expect("JSON");
     let values = trial["plan"]["values"].to_string();
-    assert!(values.contains("ycsb_scrambled(80"), "as many records as there are: {values}");
+    assert!(values.contains("scrambled zipfian over 80 keys"), "as many records as there are: {values}");
     assert_eq!(trial["arrivals"]["ok"], trial["arrivals"]["scheduled"], "{}", trial["arrivals"]);
     // What it asks for is part of what it asked: it goes on with nothing else.
-    let other = ["knee", "a.toml", "--resume", "out", "--set", "requestdistribution=uniform"];
-    call(&place, &other).refused(&["begun with other flags"]);
+    for other in ["requestdistribution=uniform", "fieldlength=500"] {
+        let args = ["knee", "a.toml", "--resume", "out", "--set", other];
+        call(&place, &args).refused(&["begun with other flags"]);
+    }
     let inserting = ["knee", "a.toml", "--workload", "ycsb-d", "-o", "d"];
     call(&place, &inserting).refused(&["inserts records", "a search"]);
     place.file("e.toml", plan(&redis.url(), "e", times));
@@ -177,7 +185,7 @@ fn two_stores_are_compared_under_one_workload() {
                 "{letter}"
             );
             assert!(
-                run["plan"]["values"].to_string().contains("ycsb_scrambled(60"),
+                run["plan"]["values"].to_string().contains("scrambled zipfian over 60 keys"),
                 "{}",
                 run["plan"]["values"]
             );
@@ -215,7 +223,11 @@ fn stages_of_a_sign_off_run_a_workload() {
     for folder in ["out/01-low", "out/02-high"] {
         let run: Value = serde_json::from_str(&place.text(&format!("{folder}/run.json"))).expect("JSON");
         assert_eq!(run["arrivals"]["ok"], 100, "{}", run["arrivals"]);
-        assert!(run["plan"]["values"].to_string().contains("ycsb_scrambled(70"), "{}", run["plan"]["values"]);
+        assert!(
+            run["plan"]["values"].to_string().contains("scrambled zipfian over 70 keys"),
+            "{}",
+            run["plan"]["values"]
+        );
     }
     place.file("d.toml", plan("d", &["low", "high"]));
     for args in [&["signoff", "d.toml", "-o", "d"][..], &["plan", "check", "d.toml"]] {

@@ -36,6 +36,11 @@ impl CqlParts {
         CqlParts { is_statement: true, of_lines: Some(consistency), ..CqlParts::default() }
     }
 
+    /// What the lines of a request of several say.
+    pub(crate) fn consistency_of_lines(&self) -> Option<[Consistency; 2]> {
+        self.of_lines
+    }
+
     pub(super) fn of(args: &CqlArgs) -> CqlParts {
         CqlParts {
             is_statement: args.cql.is_some(),
