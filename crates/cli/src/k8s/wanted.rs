@@ -8,7 +8,7 @@ use crate::args::agents::Agents;
 use crate::args::k8s::{ClusterArgs, RenderArgs};
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
-use crate::request::url::Url;
+use crate::request::url::{UNKNOWN_HOST, Url};
 use crate::{agents, environment, guard, output, plan, run};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -156,7 +156,7 @@ fn asked_by_coordinator(run: &RunArgs) -> Result<BTreeSet<(String, u16)>> {
             "--store" => BTreeSet::from([(origin.host, origin.port)]),
             _ => run::destinations(run, [&origin])?,
         };
-        if own.iter().any(|(host, _)| host == plan::UNKNOWN_HOST) {
+        if own.iter().any(|(host, _)| host == UNKNOWN_HOST) {
             output::note(format_args!(
                 "note: {flag} is taken from the environment, so the policy of the coordinator does not let it through: add a rule \
                  to its NetworkPolicy"
@@ -304,7 +304,7 @@ fn allowed(cluster: &ClusterArgs, places: &BTreeSet<(String, u16)>) -> Result<Ve
     if !cluster.allow_target.is_empty() {
         return Ok(cluster.allow_target.clone());
     }
-    if places.iter().any(|(host, _)| host == plan::UNKNOWN_HOST) {
+    if places.iter().any(|(host, _)| host == UNKNOWN_HOST) {
         return Err(refused(
             &["allow-target"],
             "the plan takes its target from the environment, so nobody knows here where load may go: name the host with --allow-target",

@@ -4,6 +4,7 @@ use super::body;
 use super::fields::{self, CANDIDATE, Field, TARGET, TOP};
 use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP, STAGES};
 use super::source::{Source, Wrong};
+pub(crate) use super::texts::Text;
 use super::texts::{table, text_of, values};
 use super::tree::{self, Key, Node, Value};
 use super::unknown::{not_a_section, unknown};
@@ -50,13 +51,6 @@ pub(crate) struct PlanFile {
     pub quietly: bool,
     /// As `to_look_at`, by a command that simulates it.
     pub is_simulated: bool,
-}
-
-/// A value as it was written, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct Text {
-    pub raw: String,
-    pub at: Range<usize>,
 }
 
 /// A field that the plan has.

@@ -60,7 +60,6 @@ use unblink_core::time::Nanos;
 use unblink_report::format;
 use urls::with_requests;
 use user::User;
-pub(crate) use value::UNKNOWN_HOST;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {

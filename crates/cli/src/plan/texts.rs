@@ -1,10 +1,17 @@
 //! The texts that stand in the fields of a plan.
 
 use super::fields::{Field, Kind};
-use super::file::Text;
 use super::source::Wrong;
 use super::tree::{Key, Node, Value};
 use super::{body, variables};
+use std::ops::Range;
+
+/// A value as it was written, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub raw: String,
+    pub at: Range<usize>,
+}
 
 /// The texts of `field` in `node`.
 pub(super) fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {

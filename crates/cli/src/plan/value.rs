@@ -14,8 +14,6 @@ use std::ffi::OsString;
 
 /// What stands in for an address that the environment lacks.
 const UNKNOWN_ADDRESS: &str = "http://variable.test";
-/// Its host.
-pub(crate) const UNKNOWN_HOST: &str = "variable.test";
 
 /// What `table` of the list of this name says, read by the list's flags; or all that the environment lacks for it.
 pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str) -> Result<T> {

@@ -9,6 +9,9 @@ use std::fmt;
 use std::path::Path;
 use unblink_artifact::document::Scheme;
 
+/// The host of what stands in for an address that the environment lacks.
+pub(crate) const UNKNOWN_HOST: &str = "variable.test";
+
 /// Scheme, host and port: what a connection can be shared for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Origin {
