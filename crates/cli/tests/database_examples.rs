@@ -32,7 +32,7 @@ fn a_cart() {
     let run = played("cart", &redis.place, &redis.url());
     let done = run.count("/journeys/0/account/completed");
     assert!(done > 50, "{:?}", run.at("/journeys/0"));
-    assert_eq!((run.connections("held"), run.connections("closed_open")), (done, 0));
+    assert_eq!((run.connections("held"), run.closed_open()), (done, 0));
     assert_eq!(redis.ask("LLEN orders\r\n", "\r\n"), format!(":{done}\r\n"));
     // Each cart is gone with its order; beside the orders, there is the counter.
     assert_eq!(redis.ask("DBSIZE\r\n", "\r\n"), ":2\r\n");

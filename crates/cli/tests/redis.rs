@@ -336,7 +336,7 @@ fn what_can_not_be_is_refused() {
         (&[url, "--command", "GET a", "--attempts", "2", "--retry-on", "503"], "nil or LOADING"),
         (&["http://127.0.0.1:9/", "--expect", "status=nil"], "the status of HTTP is a number"),
         (&[url, "--command", "SUBSCRIBE a"], "one reply"),
-        (&[url, "--command", "MULTI"], "changes the connection"),
+        (&[url, "--command", "MULTI"], "hold-connection = true"),
         (&[url, "--command", "AUTH s3cret"], "greets by itself"),
         (&[url, "--command", "BLPOP a 0", "--depth", "2"], "leave --depth out"),
         (&[url, "--command", "80% GET a"], "--request '80% GET"),

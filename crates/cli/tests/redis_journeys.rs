@@ -103,7 +103,7 @@ fn a_journey_is_tried_shown_and_simulated() {
         let said = place.call(&["plan", command, "plan.toml"]);
         assert_eq!(said.code(), Some(0), "{said:?}");
     }
-    let simulated = called(&redis, "sim", &plan, &["--json"]).run();
+    let simulated = called(&redis, "sim", &plan, &["--scenario", "healthy", "--json"]).run();
     simulated.assert_accounts();
     assert_eq!(simulated.count("/journeys/0/account/completed"), 50);
 }
@@ -131,7 +131,7 @@ fn a_transaction_lasts_over_the_steps_of_a_journey() {
     assert!(done > 0 && conflicts > 0, "of 15 ms, 10 ms apart: {done} and {conflicts}");
     assert_eq!(redis.ask("STRLEN n\r\n", "\r\n"), format!(":{}\r\n", done + 1));
     // EXEC ends a transaction, whether it is done or not.
-    assert_eq!((run.connections("held"), run.connections("closed_open")), (50, 0));
+    assert_eq!((run.connections("held"), run.closed_open()), (50, 0));
     assert_eq!(run.connections("opened"), 4);
 }
 
@@ -156,7 +156,7 @@ fn values_come_out_of_a_transaction_at_its_end() {
     early[3].2 = r#"capture = { count = "element 1" }"#;
     let run = called(&redis, "run", &journey(HELD, &early), &["--json"]).run();
     assert_eq!(run.count("/journeys/0/failures/not_captured"), 50, "{:?}", run.at("/journeys/0"));
-    assert_eq!(run.connections("closed_open"), 50);
+    assert_eq!(run.closed_open(), 50);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_a_journey_leaves_open_is_given_up_with_its_connection() {
             Some(kind) => assert_eq!(run.count(&format!("/journeys/0/failures/{kind}")), 50, "{run:?}"),
             None => assert_eq!(run.count("/journeys/0/account/completed"), 50),
         }
-        assert_eq!(run.connections("closed_open"), 50, "{last}");
+        assert_eq!(run.closed_open(), 50, "{last}");
         assert_eq!(run.connections("peak"), 4);
         assert_eq!(redis.ask("EXISTS count\r\n", "\r\n"), ":0\r\n");
     }
@@ -189,7 +189,7 @@ fn what_a_journey_leaves_open_is_given_up_with_its_connection() {
     ];
     let run = called(&redis, "run", &journey(HELD, &fails), &["--json"]).run();
     assert_eq!(run.count("/journeys/0/failures/redis_wrongtype"), 50, "{run:?}");
-    assert_eq!((run.connections("closed_open"), run.connections("opened")), (0, 4));
+    assert_eq!((run.closed_open(), run.connections("opened")), (0, 4));
     assert_eq!(got(&redis, "count"), "+50");
 }
 

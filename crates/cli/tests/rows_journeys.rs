@@ -71,7 +71,7 @@ fn a_journey_of_cql_goes_on_with_what_its_rows_brought() {
     let place = place_of(&server.url(), &plan);
     let (document, told) = tried(&place, &["plan.toml"]);
     assert_eq!((told.code(), each(&document).len()), (Some(0), 2), "{told:?}");
-    let simulated = place.call(&["sim", "plan.toml", "--json"]).run();
+    let simulated = place.call(&["sim", "plan.toml", "--scenario", "healthy", "--json"]).run();
     assert_eq!(simulated.count("/journeys/0/account/completed"), 50);
     for command in ["check", "show"] {
         assert_eq!(place.call(&["plan", command, "plan.toml"]).code(), Some(0));

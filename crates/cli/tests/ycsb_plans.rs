@@ -1,6 +1,6 @@
 //! YCSB's workloads in plans: checked, run, searched, compared, signed off and simulated.
 
-use crate::stores::{PASSWORD, Postgres, Redis};
+use crate::stores::{PASSWORD, Redis};
 use crate::support::{self, Place, Run, Said};
 use serde_json::Value;
 
@@ -160,10 +160,10 @@ fn a_workload_is_searched() {
 
 #[test]
 fn two_stores_are_compared_under_one_workload() {
-    let (redis, postgres, place) = (Redis::start(&[]), Postgres::start("trust", &[]), Place::new());
-    let (left, right) = (redis.url(), postgres.url());
+    let (baseline, candidate, place) = (Redis::start(&[]), Redis::start(&[]), Place::new());
+    let (left, right) = (baseline.url(), candidate.url());
     filled(&left, "90", &[]);
-    filled(&right, "60", &["--create"]);
+    filled(&right, "60", &[]);
     let more = "[comparison]\nruns = 1\npercentile = \"p90\"\n";
     // A comparison has no objectives.
     let load = plan(&left, "a", more).replace("[objectives]\nslo = \"READ: p90 < 10s\"\n", "");

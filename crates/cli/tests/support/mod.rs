@@ -252,6 +252,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Connections that were closed with something open on them; left out where there were none.
+    pub(crate) fn closed_open(&self) -> u64 {
+        self.at("/origins/0/connections").get("closed_open").and_then(Value::as_u64).unwrap_or(0)
+    }
+
     /// A value by its JSON pointer.
     #[track_caller]
     pub(crate) fn at(&self, pointer: &str) -> &Value {
