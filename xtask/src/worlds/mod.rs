@@ -30,6 +30,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod together;
 mod tries;
 mod under_way;
 

@@ -24,9 +24,10 @@ mod steady;
 mod tests;
 mod users;
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Pool};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::{QuantileValue, Survival};
+use crate::text;
 use unblink_core::record::{Outcomes, Series};
 
 /// Evidence, and what several checks derive from it.
@@ -112,6 +113,16 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 impl Case<'_> {
+    /// `5 connections`, `20 connections (the default for PostgreSQL)`
+    fn connections(&self) -> String {
+        let (Pool::Auto { max: n } | Pool::Fixed { n } | Pool::Default { n, .. }) = self.evidence.pool;
+        let connections = text::plural(n, "connection", "connections");
+        match self.evidence.pool {
+            Pool::Default { of, .. } => format!("{connections} (the default for {of})"),
+            Pool::Auto { .. } | Pool::Fixed { .. } => connections,
+        }
+    }
+
     fn measured(&self) -> &Outcomes {
         &self.evidence.totals.counters.measured
     }

@@ -163,16 +163,6 @@ pub(super) fn waited_share(case: &Case<'_>) -> f64 {
     share(case.evidence.totals.counters.lag.pool(), case.measured().sent)
 }
 
-/// `5 connections`, `20 connections (the default for PostgreSQL)`
-pub(super) fn connections(case: &Case<'_>) -> String {
-    let (Pool::Auto { max: n } | Pool::Fixed { n } | Pool::Default { n, .. }) = case.evidence.pool;
-    let connections = text::plural(n, "connection", "connections");
-    match case.evidence.pool {
-        Pool::Default { of, .. } => format!("{connections} (the default for {of})"),
-        Pool::Auto { .. } | Pool::Fixed { .. } => connections,
-    }
-}
-
 /// What to do where the target lets connections be opened and allows no request on them.
 pub(super) const ALLOWED_NONE_REMEDY: &str =
     "Find out why the target allows no requests on its connections (MAX_CONCURRENT_STREAMS 0).";
@@ -192,8 +182,8 @@ fn in_use(case: &Case<'_>) -> String {
             "the only connection to an origin was".to_string()
         }
         Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } => "the only connection was".to_string(),
-        _ if case.evidence.origins.len() > 1 => format!("all {} to an origin were", connections(case)),
-        _ => format!("all {} were", connections(case)),
+        _ if case.evidence.origins.len() > 1 => format!("all {} to an origin were", case.connections()),
+        _ => format!("all {} were", case.connections()),
     };
     format!("{all} {how}")
 }

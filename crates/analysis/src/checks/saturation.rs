@@ -4,7 +4,7 @@
 //! the end has the same balance. So the half is cut into stretches, and in each the unanswered must grow,
 //! or have stopped growing only because the timeout removes them. Of several origins each is judged by itself.
 
-use super::{Case, found, generator, pool, severity, share};
+use super::{Case, found, generator, severity, share};
 use crate::evidence::{Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
@@ -260,8 +260,8 @@ impl Narrowest {
                 text::of(counts.opened, counts.attempted)
             ),
             Narrowest::Pool => match subject.origin {
-                Some(origin) => format!("The client's {} to {origin}", pool::connections(case)),
-                None => format!("The client's {}", pool::connections(case)),
+                Some(origin) => format!("The client's {} to {origin}", case.connections()),
+                None => format!("The client's {}", case.connections()),
             },
             Narrowest::Generator => "The generator".to_string(),
         }

@@ -1,6 +1,6 @@
 //! Closed populations: did every user take part, and could every user ask?
 
-use super::pool::{connections, waited_share};
+use super::pool::waited_share;
 use super::{Case, found, severity, share};
 use crate::evidence::Pool;
 use crate::finding::{Finding, FindingCode, Severity};
@@ -64,10 +64,10 @@ pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
             "{} users {has} {}: the target never sees more of them at once, and the others wait in the client.",
             text::count(users),
             match places {
-                1 => connections(case),
+                1 => case.connections(),
                 _ => format!(
                     "{} with at most {} requests at once on each",
-                    connections(case),
+                    case.connections(),
                     text::count(places)
                 ),
             }
