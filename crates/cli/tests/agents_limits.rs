@@ -5,6 +5,7 @@ use crate::support::bus::server;
 use crate::support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
 use crate::support::{Place, Run};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// What came of it for each of the two agents by its own record.
 fn own(place: &Place) -> [Value; 2] {
@@ -26,8 +27,15 @@ fn of_two(place: &Place, args: &[&str]) -> Run {
 #[test]
 fn a_load_ends_when_enough_is_known_of_all() {
     let (target, place) = (healthy(), Place::new());
-    let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m"];
-    let run = of_two(&place, &[&[target.url().as_str(), "-R", "50", "--no-preflight"], &goal[..]].concat());
+    let nats = server().display().to_string();
+    let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m", "--agents", "local:2"];
+    let load = [target.url().as_str(), "-R", "50", "--no-preflight", "--nats-server", &nats];
+    let mut started = place.start(&[&load[..], &goal[..]].concat());
+    let begun = Instant::now();
+    while started.is_running() && begun.elapsed() < Duration::from_secs(180) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let run = started.wait().run();
     assert_eq!(
         (run.at("/status"), run.at("/precision/reached")),
         (&json!("complete"), &json!(true)),
