@@ -2,6 +2,8 @@
 //! order, networks that part, processes that die or stand still, and clocks that differ, drift and are set. The load is that of the
 //! real dispatcher, and records are recorded, gathered and merged as in a run. An account that knows everything is kept beside.
 
+#![allow(clippy::print_stdout)] // the figures, for who runs it with --nocapture
+
 mod world;
 
 use std::collections::BTreeMap;

@@ -1,10 +1,9 @@
 //! What an account that knows everything says of what the coordinator and the agents say.
 
 use super::merged::number_of;
-use super::{Fate, MS, Node, SECOND, World};
+use super::{Fate, Node, SECOND, World};
 use std::collections::BTreeSet;
 use unblink_artifact::document::ValidityStatus;
-use unblink_cluster::agent::LEASE;
 use unblink_cluster::coordinator::FleetOutcome;
 
 impl World {
@@ -91,12 +90,8 @@ impl World {
 
     /// No request without a coordinator that was heard less than a lease ago, however long the process stood still meanwhile.
     fn check_lease(&self, number: usize, node: &Node) {
-        let workers = node.load.iter().flat_map(|load| &load.workers);
-        let Some(last) = workers.filter_map(|worker| worker.last_sent).max() else { return };
-        // What a clock of 50 ppm makes of 5 s, and more.
-        let drift = MS;
-        let until = node.known_until + LEASE + drift;
-        assert!(last <= until, "seed {}: agent {number} sends at {last}, known until {until}", self.seed);
+        let Some((sent, until)) = node.orphan else { return };
+        panic!("seed {}: agent {number} sends at {sent}, known until {until}", self.seed);
     }
 
     /// It begins when it was told to, within the error that it states and what drifted since, whatever its wall clock was set to;

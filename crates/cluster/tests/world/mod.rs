@@ -90,6 +90,8 @@ struct Node {
     said: BTreeMap<u64, u64>,
     /// When the last word was said that the coordinator had heard.
     known_until: u64,
+    /// A request that was sent without a lease, and until when there was one.
+    orphan: Option<(u64, u64)>,
 }
 
 pub(crate) struct World {
@@ -212,7 +214,9 @@ impl World {
         let node = &mut self.nodes[number];
         if node.ready_at.take_if(|at| now >= *at).is_some() {
             node.wall.reach(Stepped::WhenArmed);
-            self.begin_load(number);
+            if self.place.is_some() {
+                self.begin_load(number);
+            }
         }
         let node = &mut self.nodes[number];
         if let Some(start_at) = node.start_at
@@ -224,6 +228,7 @@ impl World {
             Some(_) => node.work(now, self.broken),
             None => node.offer_nothing(self.asked.length, now),
         };
+        node.note_orphan();
         if let Some(ended) = ended {
             node.ended = true;
             self.act(number, agent::Event::Ended(ended));
@@ -288,6 +293,15 @@ impl Node {
         }
         // Workers are woken.
         self.lease.told_at = Some(now);
+    }
+
+    /// Looked at while it works: a coordinator that hears of it afterwards makes nothing good.
+    fn note_orphan(&mut self) {
+        let workers = self.load.iter().flat_map(|load| &load.workers);
+        let last = workers.filter_map(|worker| worker.last_sent).max();
+        // What a clock of 50 ppm makes of 5 s, and more.
+        let until = self.known_until + agent::LEASE + MS;
+        self.orphan = self.orphan.or(last.filter(|last| *last > until).map(|last| (last, until)));
     }
 
     /// One of a crowd is there for so long, and has no record.

@@ -72,6 +72,7 @@ impl World {
                 was_offered: false,
                 said: BTreeMap::new(),
                 known_until: 0,
+                orphan: None,
             }
         });
         let nodes: Vec<Node> = nodes.collect();
