@@ -29,7 +29,8 @@ fn a_load_ends_when_enough_is_known_of_all() {
     let (target, place) = (healthy(), Place::new());
     let nats = server().display().to_string();
     let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m", "--agents", "local:2"];
-    let load = [target.url().as_str(), "-R", "50", "--no-preflight", "--nats-server", &nats];
+    let url = target.url();
+    let load = [url.as_str(), "-R", "50", "--no-preflight", "--nats-server", &nats];
     let mut started = place.start(&[&load[..], &goal[..]].concat());
     let begun = Instant::now();
     while started.is_running() && begun.elapsed() < Duration::from_secs(180) {
