@@ -2,9 +2,10 @@
 //! may have, and a script.
 
 use crate::support::bus::server;
-use crate::support::hostile::{Act, Hostile, Seen, answer, healthy, ok};
+use crate::support::hostile::{Act, Hostile, Seen, answer, ok};
 use crate::support::{Place, Run};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What came of it for each of the two agents by its own record.
@@ -26,7 +27,13 @@ fn of_two(place: &Place, args: &[&str]) -> Run {
 /// The percentile of all is what must be known, and all end at one instant. It is looked at after 30 s, and once more after 60 s.
 #[test]
 fn a_load_ends_when_enough_is_known_of_all() {
-    let (target, place) = (healthy(), Place::new());
+    // Answers differ, and not with the machine's mood: how well their median is known then depends on nothing else.
+    let asked = AtomicUsize::new(0);
+    let target = Hostile::start(move |_| {
+        let ms = 1 + asked.fetch_add(1, Ordering::Relaxed) as u64 * 7 % 19;
+        Act::AnswerAfter(Duration::from_millis(ms), ok())
+    });
+    let place = Place::new();
     let nats = server().display().to_string();
     let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m", "--agents", "local:2"];
     let url = target.url();
@@ -45,9 +52,9 @@ fn a_load_ends_when_enough_is_known_of_all() {
     let after_s = run.count("/precision/after_ns") as f64 / 1e9;
     assert!((60.0..175.0).contains(&after_s), "{after_s}");
     run.assert_accounts();
-    let [one, other] = own(&place);
-    assert_eq!(one["series"]["load_to_ns"], other["series"]["load_to_ns"]);
-    assert_eq!(run.at("/series/load_to_ns"), &one["series"]["load_to_ns"]);
+    // One instant, as well as each knows it: clocks are compared again after a minute.
+    let ends = own(&place).map(|run| run["series"]["load_to_ns"].as_u64().expect("an end"));
+    assert!(ends[0].abs_diff(ends[1]) < 10_000_000, "{ends:?}");
 }
 
 const SETUP: &str = r#"
@@ -67,10 +74,10 @@ header = ["X-Token: {{token}}"]
 /// Each agent logs in for itself, and sends what it was given.
 #[test]
 fn each_agent_asks_what_it_needs_beforehand() {
-    let logins = std::sync::atomic::AtomicUsize::new(0);
+    let logins = AtomicUsize::new(0);
     let target = Hostile::start(move |seen| match seen.target.as_str() {
         "/login" => {
-            let number = logins.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let number = logins.fetch_add(1, Ordering::Relaxed);
             Act::Answer(answer("200 OK", &format!(r#"{{"token":"t{number}"}}"#)))
         }
         _ => Act::Answer(ok()),
