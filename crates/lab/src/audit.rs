@@ -49,7 +49,7 @@ pub fn audit(cells: &[LabCell]) -> Scorecard {
     let checks = vec![
         offers(by_name("healthy"), mechanism),
         measures(stall, mechanism),
-        keeps(stall),
+        keeps(stall, mechanism),
         counts_timeouts(by_name("timeouts")),
         leaves_failures_out(by_name("errors")),
         is_right(cells),
@@ -118,7 +118,10 @@ pub(crate) fn mechanism(stall: Option<&LabCell>, trickle: Option<&LabCell>) -> (
             (_, None) => (Mechanism::Unknown, format!("{later}; {says}")),
         };
     }
-    let never = format!("{came}; {} of all were never sent", offered.omitted);
+    let never = match offered.omitted {
+        0 => came,
+        omitted => format!("{came}; {omitted} of all were never sent"),
+    };
     // What the requests that were sent can show: the server knows it.
     let explained_ns = p99.and_then(|line| line.log_ns).unwrap_or(0);
     let fits = |ns: u64| {
@@ -196,7 +199,7 @@ fn measures(stall: Option<&LabCell>, mechanism: Mechanism) -> AuditCheck {
     check("intended_start", question, passed, format!("{why}: p99 {reported}, true is {truth}"))
 }
 
-fn keeps(stall: Option<&LabCell>) -> AuditCheck {
+fn keeps(stall: Option<&LabCell>, mechanism: Mechanism) -> AuditCheck {
     let question = "Does it keep what it could not send at once?";
     let Some(cell) = stall else {
         return check("keeps", question, Passed::Unknown, "it takes the scenario stall to tell".into());
@@ -209,7 +212,15 @@ fn keeps(stall: Option<&LabCell>) -> AuditCheck {
     if cell.tool.is_poisson {
         because += &format!("; up to {by_chance:.0} are chance, as they come by a Poisson process");
     }
-    check("keeps", question, yes(offered.omitted as f64 <= may_miss), because)
+    let misses = offered.omitted as f64 > may_miss;
+    if mechanism == Mechanism::ClosedLoop && !misses {
+        // It was told how often to ask, not when.
+        let (seen, planned) = (offered.seen_in_events, offered.planned_in_events);
+        let because =
+            format!("it asked as often, and not when it was due: {seen} of {planned} came during the stall");
+        return check("keeps", question, Passed::No, because);
+    }
+    check("keeps", question, yes(!misses), because)
 }
 
 fn counts_timeouts(cell: Option<&LabCell>) -> AuditCheck {

@@ -46,6 +46,8 @@ pub enum Name {
     MergePerAgent,
     /// What each operation after the first adds to it.
     MergePerOperation,
+    /// Processors that an agent's record and its bus keep busy, whatever its rate is.
+    AgentBase,
 }
 
 /// A row of the table.
@@ -71,7 +73,7 @@ const fn entry(of: Name, name: &'static str, value: f64, max: f64, source: &'sta
 const MUCH: f64 = 1e12;
 
 /// All of them, in the order of [`Name`].
-pub const TABLE: [Entry; 20] = [
+pub const TABLE: [Entry; 21] = [
     entry(
         Name::CpuPerRequest,
         "cpu_us_per_request",
@@ -140,6 +142,7 @@ pub const TABLE: [Entry; 20] = [
         MUCH,
         "measured: unblink merge, 0.056 of 16 agents with 20 requests apart; fuller histograms take more",
     ),
+    entry(Name::AgentBase, "agent_base_cores", 0.06, 1.0, "measured: tools/measure-agents size"),
 ];
 
 /// A constant as it was reckoned with.

@@ -167,7 +167,8 @@ impl<'a> Bounds<'a> {
         let bus = load.requests.bus_bytes(per_s, constants);
         let opening_us = cpu_us + load.requests.opening_us(constants);
         let agents = f64::from(dealing.agents);
-        let cores_busy = load.per_s * cpu_us / 1e6;
+        let base = constants.get(Name::AgentBase);
+        let cores_busy = agents * base + load.per_s * cpu_us / 1e6;
         Fleet {
             is_enough: per_s_max >= load.per_s * (1.0 - CLOSE),
             agents: dealing.agents,
@@ -179,7 +180,7 @@ impl<'a> Bounds<'a> {
             largest: Agent {
                 streams: dealing.streams_of_largest(),
                 per_s,
-                cores_busy: per_s * cpu_us / 1e6,
+                cores_busy: base + per_s * cpu_us / 1e6,
                 worker_busy_in_stall: load.per_s * dealing.worker() * opening_us / 1e6,
                 connections,
                 connections_max: self.ports as u64,

@@ -166,6 +166,24 @@ fn a_slow_closed_loop_is_no_back_filled_one() {
     }
 }
 
+/// A closed loop that was told a number instead of a length asks later for what it did not ask for in the stall.
+#[test]
+fn who_asks_as_often_keeps_no_schedule() {
+    let by_count = |case: &Case| {
+        let mut played = closed(case, None);
+        let missing = case.planned() - played.sent.len() as u64;
+        let end_ns = case.duration.as_nanos() as u64;
+        played.sent.extend((0..missing).map(|k| (end_ns + k * MS, 10 * MS)));
+        played
+    };
+    let [stall, trickle] = ["stall", "trickle"].map(|name| cell(name, &by_count(&case(name))));
+    let (mechanism, says) = mechanism(Some(&stall), Some(&trickle));
+    let kept = keeps(Some(&stall), mechanism);
+    assert_eq!((mechanism, kept.passed), (Mechanism::ClosedLoop, Passed::No), "{says}");
+    assert!(kept.because.contains("of 1000 came during the stall"), "{}", kept.because);
+    assert_eq!(keeps(Some(&cell("stall", &open(&case("stall")))), Mechanism::Open).passed, Passed::Yes);
+}
+
 #[test]
 fn a_figure_that_is_not_of_what_was_sent_is_seen() {
     let lie = |case: &Case| {
