@@ -363,7 +363,7 @@ impl Connections {
         }
     }
 
-    /// Takes a flight off a connection, which may be used again now.
+    /// Takes a flight off a connection, which may be used again now. What the flight leaves there is noted by `note`.
     #[inline(always)] // for each request
     pub(super) fn free_place<T>(
         &mut self,
@@ -371,10 +371,12 @@ impl Connections {
         flights: &mut Arena<T, 3>,
         flight: u32,
         now: Instant,
-    ) -> &mut Connection {
+        note: impl FnOnce(&mut Connection),
+    ) {
         let conn = &mut self.conns[slot];
         let had_room = conn.has_room();
         flights.unlink(&mut conn.flights, flight);
+        note(conn);
         let load = conn.flights.len;
         if load == 0 {
             conn.rested_from = now;
@@ -393,7 +395,6 @@ impl Connections {
             self.conns.push_front(&mut self.with_room[load as usize], slot);
             self.least = self.least.min(load as usize);
         }
-        &mut self.conns[slot]
     }
 
     /// Changes what an open connection takes, and keeps the lists in step.

@@ -192,9 +192,12 @@ impl<L: Load> Dispatch<L> {
                 }
             }
         }
-        let on = self.free(slot, now);
-        (on.reused, on.leaves_open) = (true, answer.leaves_open);
-        if on.is_retired || !answer.reusable {
+        let mut is_retired = false;
+        self.free(slot, now, |on| {
+            (on.reused, on.leaves_open) = (true, answer.leaves_open);
+            is_retired = on.is_retired;
+        });
+        if is_retired || !answer.reusable {
             self.lanes[origin].connections.retire(conn, now);
             self.close_if_over(origin, conn, now, out, rec);
         }
@@ -382,23 +385,24 @@ impl<L: Load> Dispatch<L> {
     /// Takes a flight off its connection. Returns `None` if it was given up before.
     pub(super) fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
         let Bound { is_abandoned, flight, .. } = self.flights[slot];
-        self.free(slot, now);
+        self.free(slot, now, |_| {});
         (!is_abandoned).then_some(flight)
     }
 
-    /// Frees the place of a flight, and returns its connection.
+    /// Frees the place of a flight. What it leaves on its connection is noted by `note`.
     #[inline(always)]
-    fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
+    fn free(&mut self, slot: u32, now: Instant, note: impl FnOnce(&mut Connection)) {
         self.forget_attempt(slot);
         let Bound { origin, conn, list, is_abandoned, .. } = self.flights[slot];
         let (in_flight, connections) = self.lanes[usize::from(origin)].list(list);
         if !is_abandoned {
             self.flights.unlink(in_flight, slot);
         }
-        let conn = connections.free_place(conn, &mut self.flights, slot, now);
-        conn.abandoned -= u32::from(is_abandoned);
+        connections.free_place(conn, &mut self.flights, slot, now, |conn| {
+            conn.abandoned -= u32::from(is_abandoned);
+            note(conn);
+        });
         self.flights.release(slot);
-        conn
     }
 
     /// Closes a connection that takes no more requests and has none.

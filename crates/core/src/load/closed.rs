@@ -160,7 +160,7 @@ impl Load for Closed {
         Some(self.next.0).filter(|&at| at != NEVER)
     }
 
-    #[inline]
+    #[inline(always)] // into what follows an answer
     fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
         let again = self.users.ended(arrival.key, now);

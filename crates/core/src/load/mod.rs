@@ -5,6 +5,7 @@ mod journeys;
 mod open;
 mod population;
 mod queue;
+mod ring;
 mod several;
 
 pub use closed::{Closed, ClosedShare};

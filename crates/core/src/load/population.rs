@@ -1,5 +1,6 @@
 //! Who the users of a closed load are: all alike, or those that were recorded.
 
+use super::ring::Ring;
 use crate::arrival::Key;
 use crate::mix::Place;
 use crate::recorded_users::RecordedUsers;
@@ -50,7 +51,7 @@ impl Users {
             Population::Alike { users, think, ramp_up } => {
                 let beginners = Beginners { next: first, step, users: u64::from(users), start, ramp_up };
                 let mine = users.div_ceil(share.of) as usize;
-                Users::Alike(Alike { beginners, thinking: VecDeque::with_capacity(mine), think })
+                Users::Alike(Alike { beginners, thinking: Ring::new(mine), think })
             }
             Population::Recorded(users) => {
                 // Of those who come again, all may be this worker's.
@@ -64,7 +65,7 @@ impl Users {
     /// Pauses of users who do the same but for these.
     pub(super) fn pauses(&mut self) -> Option<&mut VecDeque<Nanos>> {
         if let Users::Alike(Alike { beginners, thinking, think }) = self {
-            let (mine, beginners) = (thinking.capacity(), beginners.clone());
+            let (mine, beginners) = (thinking.most(), beginners.clone());
             let pauses = VecDeque::with_capacity(mine.min(PAUSES_MAX));
             let pausing = BinaryHeap::with_capacity(mine);
             *self = Users::Paused(Paused { beginners, pausing, pauses, last: *think });
@@ -130,7 +131,7 @@ impl Users {
     }
 
     /// The request with this key ended at `now`. When its user comes again, if ever.
-    #[inline]
+    #[inline(always)] // for each request
     pub(super) fn ended(&mut self, key: Key, now: Instant) -> Option<Instant> {
         match self {
             Users::Alike(alike) => alike.ended(key, now),
@@ -145,12 +146,12 @@ impl Users {
 pub(super) struct Alike {
     beginners: Beginners,
     /// Who comes again and when, in order: all think for the same time, so that whoever ended first is first.
-    thinking: VecDeque<Thinking>,
+    thinking: Ring<Thinking>,
     think: Nanos,
 }
 
 /// A user between two requests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Thinking {
     until: Instant,
     user: u32,
@@ -206,14 +207,14 @@ impl Alike {
         if begins {
             return Some((self.beginners.begin(), 0));
         }
-        self.thinking.pop_front().map(|next| (next.user, next.step))
+        self.thinking.pop().map(|next| (next.user, next.step))
     }
 
-    #[inline]
+    #[inline(always)] // for each request
     fn ended(&mut self, Key { unit, step, .. }: Key, now: Instant) -> Option<Instant> {
         let until = now + self.think;
         // Both fit: there are a million users at the most, and nobody asks four thousand million times.
-        self.thinking.push_back(Thinking { until, user: unit as u32, step: step.wrapping_add(1) });
+        self.thinking.push(Thinking { until, user: unit as u32, step: step.wrapping_add(1) });
         Some(until)
     }
 }

@@ -324,7 +324,7 @@ impl<P: Protocol> Conn<P> {
     }
 
     /// Takes decrypted or plain bytes.
-    #[inline]
+    #[inline(always)] // for each read
     fn take(
         &mut self,
         (hearing, shared): (&mut Hearing, &mut P::Shared),

@@ -30,6 +30,8 @@ const BELOW: f64 = 44.0;
 /// Between the edge of a panel and its plot, to the left and to the right.
 const BEFORE: f64 = 10.0;
 const BEHIND: f64 = 14.0;
+/// What the longest words beside a dot take.
+const WORDS: f64 = 140.0;
 
 /// What each tool says of single percentiles, beside the truth: a row each, by what it says of the one that decides.
 pub(crate) fn dots(scope: &str, title: Title, rows: &[&LabRow]) -> Picture {
@@ -121,8 +123,11 @@ fn draw_facet(
             }
             None => {
                 let is_longer = line.is_some_and(|line| line.is_longer);
+                // Beside what users feel, where that reaches to the end.
+                let band = at_truth.filter(|&(from, to)| to > plot.right - 1.0 && from > plot.left + WORDS);
+                let right = band.map_or(plot.right, |(from, _)| from - 4.0);
                 let (at, anchor, says) = match is_longer {
-                    true => (plot.right, Anchor::End, "longer than it knows →"),
+                    true => (right, Anchor::End, "longer than it knows →"),
                     false => (plot.left, Anchor::Start, "does not say"),
                 };
                 canvas.text("tick halo-text", (at, y + 4.0), anchor, says);

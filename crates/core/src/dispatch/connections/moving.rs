@@ -14,7 +14,8 @@ impl Connections {
     pub(in crate::dispatch) fn take_back<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
         let (since, rested_from) = (self.conns[slot].since, self.conns[slot].rested_from);
         let room_from = self.room_from;
-        let conn = self.free_place(slot, flights, flight, since);
+        self.free_place(slot, flights, flight, since, |_| {});
+        let conn = &mut self.conns[slot];
         (conn.since, conn.rested_from) = (since, rested_from);
         conn.carried.uncount();
         self.room_from = room_from;
