@@ -178,6 +178,21 @@ fn a_minute_later_clocks_are_compared_again() {
     agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
     let later = start_at + COMPARE_EVERY;
     agent.handle(later - 1, Event::Tick, &mut out);
+    // What its script asks for is said at once, and again with each word.
+    let asks = |action: &Action| match action {
+        Action::Say(FromAgent::Status(Status { stage: Stage::Running(progress), .. })) => {
+            progress.asks_to_stop
+        }
+        _ => false,
+    };
+    assert!(!out.iter().any(asks));
+    let mut said = Vec::new();
+    agent.handle(later - 1, Event::AsksToStop, &mut said);
+    agent.handle(later - 1, Event::AsksToStop, &mut said);
+    assert_eq!(said.iter().filter(|action| asks(action)).count(), 1, "{said:?}");
+    agent.handle(later - 1, Event::Progress { due: 1, ok: 1 }, &mut said);
+    agent.handle(later - 1 + SPEAK_EVERY, Event::Tick, &mut said);
+    assert_eq!(said.iter().filter(|action| asks(action)).count(), 2, "{said:?}");
     let mut compared = Vec::new();
     // What somebody else has told does not count, and does not end the load either.
     for (from, is_true) in [(later, false), (later + COMPARE_EVERY + SECOND, true)] {
