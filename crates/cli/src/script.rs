@@ -8,7 +8,7 @@ use crate::guard::{Guard, Terms};
 use crate::request::Request;
 use crate::request::version::HttpArg;
 use crate::secrets::MASK;
-use crate::{exit, output};
+use crate::{exit, inputs, output};
 use anyhow::{Error, Result};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -17,18 +17,39 @@ use std::time::Duration;
 use unblink_analysis::quantile::Survival;
 use unblink_artifact::document::{RunDocument, ValuePlan};
 use unblink_artifact::tally::Tally;
+use unblink_cluster::agent::SCRIPT_STOPS;
+use unblink_core::plan::WorkerShares;
 use unblink_core::record::Series;
 use unblink_engine::target::{Address, Target};
 use unblink_wire::Whole;
-use unblink_workload::script::{Figures, Looking, Net, Opening, Pulse, Script, Spread};
+use unblink_workload::script::{Figures, Looking, Net, Opening, Pulse, Script, Spread, Stops};
 
 /// A script that has not come back for so many seconds never will.
 const STUCK_S: u32 = 10;
 /// Whoever looks for a connection before the run waits for so long.
 const PATIENCE: Duration = Duration::from_secs(2);
 const US: f64 = 1e3;
+/// A program that somebody wrote is smaller.
+const BYTES_MAX: u64 = 16 << 20;
 /// A shorter argument is no secret, and stands in many a word.
 const ARG_LENGTH_MIN: usize = 4;
+
+/// The threads that call a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads {
+    /// Of this process.
+    pub here: u32,
+    /// Which these are of all.
+    pub shares: WorkerShares,
+    /// What comes of it if one of them ends the load.
+    pub stops: Stops,
+}
+
+impl Threads {
+    /// One, and no other.
+    pub(crate) const ALONE: Threads =
+        Threads { here: 1, shares: WorkerShares { first: 0, of: 1 }, stops: Stops::Load };
+}
 
 /// A script's text and the request that it may change.
 pub(crate) struct Source<'a> {
@@ -87,7 +108,7 @@ impl<'a> Source<'a> {
     /// The script in the file `path`, which may change `request`.
     pub(crate) fn read(args: &'a ScriptArgs, path: &Path, request: Request) -> Result<Source<'a>> {
         let name = path.display().to_string();
-        let text = std::fs::read(path)
+        let text = inputs::read(path, BYTES_MAX)
             .map_err(|error| refused(&["script"], format!("can't read the script {name:?}: {error}")))?;
         if request.is_filled_in()? {
             refuse!(
@@ -113,18 +134,36 @@ impl<'a> Source<'a> {
     pub(crate) fn open(
         &self,
         target: &Target,
-        workers: u32,
+        threads: Threads,
         guard: &Arc<Guard>,
         terms: &Terms,
         load: &LoadArgs,
     ) -> Result<Arc<Script>> {
         let addresses: Vec<String> = target.addresses.iter().map(Address::to_string).collect();
-        let script = self.begin(&addresses, workers, Arc::new(System(guard.clone())), load)?;
-        for address in (0..workers).filter_map(|worker| script.address(worker as usize)) {
+        let script = self.begin(&addresses, threads, Arc::new(System(guard.clone())), load)?;
+        for address in (0..threads.here).filter_map(|worker| script.address(worker as usize)) {
             check_address(address, guard, terms)
                 .map_err(|why| self.wrong(script.args(), format!("{}: {why}", self.name)))?;
         }
         Ok(Arc::new(script))
+    }
+
+    /// It may have a function `done`: one that is never named is never called.
+    pub(crate) fn may_want_figures(&self) -> bool {
+        self.text.windows(4).any(|word| word == b"done")
+    }
+
+    /// The script of a load whose threads are all elsewhere, of which `done` is to be told.
+    ///
+    /// # Errors
+    /// What is wrong with it here.
+    pub(crate) fn of_others(&self, threads: u32, load: &LoadArgs) -> Result<Script> {
+        let net = System(Arc::new(Guard::read()?));
+        let origin = &self.request.url.origin;
+        // Where it can't be told, a thread has no address.
+        let addresses = net.lookup(&origin.host, &origin.port.to_string()).unwrap_or_default();
+        let shares = WorkerShares { first: 0, of: threads };
+        self.begin(&addresses, Threads { here: 0, shares, stops: Stops::Asks }, Arc::new(net), load)
     }
 
     fn wrong(&self, args: &[String], why: String) -> Error {
@@ -138,7 +177,7 @@ impl<'a> Source<'a> {
     pub(crate) fn begin(
         &self,
         addresses: &[String],
-        workers: u32,
+        Threads { here: workers, shares, stops }: Threads,
         net: Arc<dyn Net>,
         load: &LoadArgs,
     ) -> Result<Script> {
@@ -165,6 +204,8 @@ impl<'a> Source<'a> {
             args: &args,
             is_closed: load.closed.is_some(),
             workers,
+            shares,
+            stops,
             seed: load.seed,
             addresses,
             net,
@@ -225,16 +266,24 @@ pub(crate) fn describe(script: &Script) -> ValuePlan {
     ValuePlan { name: unblink_artifact::harmless::replaced(script.name()), law: format!("{law}{paused}") }
 }
 
-/// After a run: says what failed, and calls `done`. What that throws changes no result.
-pub(crate) fn end(script: &Script, document: &RunDocument, tally: &Tally) {
-    if let Some((count, first)) = script.failures() {
-        output::note(format_args!(
-            "warning: the script failed {count} times, which count as script_failed; the first: {}",
-            without(script.args(), first)
-        ));
+/// What failed of it while the load went on, if something did.
+pub(crate) fn failed(script: &Script) -> Option<String> {
+    let (count, first) = script.failures()?;
+    let first = without(script.args(), first);
+    Some(format!("the script failed {count} times, which count as script_failed; the first: {first}"))
+}
+
+/// Says that.
+pub(crate) fn tell_failed(script: &Script) {
+    if let Some(failed) = failed(script) {
+        output::note(format_args!("warning: {failed}"));
     }
+}
+
+/// After a run: calls `done`. What that throws changes no result.
+pub(crate) fn end(script: &Script, document: &RunDocument, tally: &Tally) {
     if script.is_stopped() {
-        output::note(format_args!("the script has ended the load (thread:stop)"));
+        output::note(format_args!("{SCRIPT_STOPS}"));
     }
     if script.wants_figures()
         && let Err(error) = script.done(&figures(document, tally))

@@ -1,5 +1,5 @@
-//! What a run is given beside its load, where agents offer it: how precise it must be, what each asks beforehand, how many errors it
-//! may have, and a script.
+//! What a run is given beside its load, where agents offer it: how precise it must be, what each asks beforehand, and how many errors
+//! it may have.
 
 use crate::support::bus::server;
 use crate::support::hostile::{Act, Hostile, Seen, answer, ok};

@@ -42,6 +42,22 @@ fn all_of(place: &Place, args: &[&str]) -> Vec<Value> {
     objects(place, &said.stdout)
 }
 
+/// Whoever applies it lets the script run in the pods of agents; without one, they let none.
+#[test]
+fn agents_of_a_script_let_it_run() {
+    let place = Place::new();
+    place.file("s.lua", "function request() return wrk.format() end");
+    for (line, is_allowed) in [("", false), ("[request]\nscript = \"s.lua\"\n", true)] {
+        let load = "[load]\nrate = 100\nduration = \"2s\"\n";
+        place.file("plan.toml", format!("target = \"http://shop.test/\"\n{line}{load}"));
+        let all = all_of(&place, &["render", "plan.toml", "--agents", "2"]);
+        let agents = spec(named(&all, "Job", "unblink-agents"))["containers"][0]["args"].to_string();
+        assert_eq!(agents.contains("\"--allow-scripts\""), is_allowed, "{agents}");
+        let files = named(&all, "ConfigMap", "unblink-plan")["data"].to_string();
+        assert_eq!(files.contains("wrk.format()"), is_allowed, "{files}");
+    }
+}
+
 #[test]
 fn what_a_cluster_has_is_named_where_it_is_used() {
     let place = Place::new();

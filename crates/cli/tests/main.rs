@@ -20,6 +20,7 @@ mod agents_interrupted;
 mod agents_limits;
 mod agents_permissions;
 mod agents_resumed;
+mod agents_scripts;
 mod agents_together;
 mod answers;
 mod arrivals;

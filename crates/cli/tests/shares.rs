@@ -131,6 +131,31 @@ fn a_machine_that_never_began_is_lost() {
     assert_eq!(merged.at("/agents/1/result/status"), "running");
 }
 
+/// A script finds all threads of the run on each machine, and numbers its own as they are in the whole.
+#[test]
+fn a_script_finds_the_threads_of_all_machines() {
+    let script = "local count = 0
+        function setup(thread) count = count + 1 thread:set('id', count) end
+        function init() n = 0 end
+        function request() n = n + 1 return wrk.format(nil, '/' .. id .. '/' .. n .. '/' .. math.random(1e9)) end";
+    let load = ["-R", "100", "-d", "1s", "--script", "s.lua", "--seed", "3"];
+    let (server, place) = (healthy(), Place::new());
+    place.file("s.lua", script);
+    let url = server.url();
+    for part in start(&place, &["2-3/3", "1/3"], &[&[url.as_str()], &load[..]].concat()) {
+        part.wait().run().assert_all("ok");
+    }
+    let merged = place.call(&["merge", "part-0", "part-1", "-o", "out", "--json"]).run();
+    merged.assert_all("ok");
+    assert_eq!(merged.arrivals("ok"), 100);
+
+    let (other, alone) = (healthy(), Place::new());
+    alone.file("s.lua", script);
+    let url = other.url();
+    alone.measure(&[&[url.as_str()], &load[..], &["-t", "3", "--no-preflight"]].concat()).assert_all("ok");
+    assert!(server.asked() == other.asked(), "the same requests");
+}
+
 #[test]
 fn what_can_not_be_shared_is_refused() {
     let (place, at) = (Place::new(), start_at());
@@ -151,9 +176,15 @@ fn what_can_not_be_shared_is_refused() {
     let precise =
         ["http://127.0.0.1:9/", "-R", "10", "--share", "1/2", "--start-at", &at, "--precision", "5%"];
     place.call(&[&["run"], &precise[..]].concat()).refused(&["--precision and --share exclude each other"]);
-    place.file("own.lua", "function request() return wrk.format('GET') end");
+    place.file("own.lua", "function done() end");
+    run(&["--share", "1/2", "--start-at", &at, "--script", "own.lua"]).refused(&[
+        "done()",
+        "only the figures of its own share",
+        "--agents",
+    ]);
+    place.file("own.lua", "function init() wrk.thread:stop() end");
     run(&["--share", "1/2", "--start-at", &at, "--script", "own.lua"])
-        .refused(&["--script and --share exclude"]);
+        .refused(&["own.lua:1", "the load of this machine alone"]);
     place.call(&["try", "http://127.0.0.1:9/", "--start-at", &at]).refused(&["are about a run"]);
     place.call(&["merge", "nowhere"]).refused(&["nowhere"]);
     assert_eq!(place.list("."), ["own.lua"], "nothing is left behind");

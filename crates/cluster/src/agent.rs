@@ -17,6 +17,8 @@ const SECOND: Time = 1_000 * MS;
 pub const LEASE: Time = 5 * SECOND;
 /// Why load ends with its lease.
 pub const SILENT: &str = "the coordinator has gone silent for 5 s";
+/// Why load ends when a script asks for that.
+pub const SCRIPT_STOPS: &str = "the script has ended the load (thread:stop)";
 /// Who hears of the start later than this before it does not begin.
 pub const HEARD_BEFORE: Time = 200 * MS;
 /// From one word to the next while nothing changes.
@@ -64,6 +66,8 @@ pub enum Event {
         /// Whole answers.
         ok: u64,
     },
+    /// Its script has asked for the end of the load.
+    AsksToStop,
     /// The run is over.
     Ended(Ended),
     /// Time has passed.
@@ -191,6 +195,14 @@ impl Agent {
             Event::Progress { due, ok } => {
                 if let State::Running(progress) = &mut self.state {
                     (progress.due, progress.ok) = (due, ok);
+                }
+            }
+            Event::AsksToStop => {
+                if let State::Running(progress) = &mut self.state
+                    && !progress.asks_to_stop
+                {
+                    progress.asks_to_stop = true;
+                    self.speak_at = now;
                 }
             }
             Event::Ended(ended) => {

@@ -388,12 +388,10 @@ impl Coordinator {
             }
         }
         if matches!(self.phase, Phase::Running { stop: None, .. }) {
-            let stopped = self.members.values().find_map(|member| match &member.stage {
-                Stage::Ended(ended) => {
-                    let (cause, why) = ended.stopped_by.as_ref()?;
-                    Some((cause.clone(), why.clone(), format!("{}: {why}", member.name())))
-                }
-                _ => None,
+            let stopped = self.members.values().find_map(|member| {
+                let (cause, why) = member.stops()?;
+                let who = format!("{}: {why}", member.name());
+                Some((cause, why, who))
             });
             if let Some((cause, why, who)) = stopped {
                 out.push(Action::Note(format!("stopping all agents: {who}")));

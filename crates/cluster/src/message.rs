@@ -111,6 +111,9 @@ pub struct Progress {
     pub ok: u64,
     /// The coordinator's clock, as it was read last.
     pub reading: Reading,
+    /// Its script has asked for the end of the load: all are to end at one instant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_to_stop: bool,
 }
 
 /// How a run ended on an agent.
@@ -124,6 +127,9 @@ pub struct Ended {
     /// It could not run at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the user should hear of it, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What its record consists of.
     pub files: Vec<FileEnd>,
 }

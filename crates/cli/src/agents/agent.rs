@@ -189,7 +189,13 @@ impl Taking<'_> {
                 // Once the start is settled, a refusal is none.
                 let error = Some(why);
                 let code = if by_target { exit::FAILED } else { exit::INVALID };
-                bus.tell(Event::Ended(Ended { code, stopped_by: None, error, files: Vec::new() }));
+                bus.tell(Event::Ended(Ended {
+                    code,
+                    stopped_by: None,
+                    error,
+                    notes: Vec::new(),
+                    files: Vec::new(),
+                }));
                 (code, false)
             }
         };

@@ -4,8 +4,9 @@ use super::causes::by_guard;
 use super::kept::{self, Kept};
 use super::local::{self, Local};
 use super::together::Together;
+use super::told::{ToldOf, told_by};
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{CLUSTER_FILE, NOTHING_KNOWN, RECORD, beside, keys, offered};
+use super::{NOTHING_KNOWN, RECORD, beside, keys, offered};
 use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
@@ -16,14 +17,14 @@ use crate::signals::Interruptions;
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{self, RUN_FILE, read_folder};
+use unblink_cluster::agent::SCRIPT_STOPS;
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
-use unblink_cluster::coordinator::{AgentPart, Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
+use unblink_cluster::coordinator::{Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
@@ -97,17 +98,6 @@ impl Led {
         told.write(folder);
         Ok((document, told))
     }
-}
-
-/// What only the coordinator knows of a run.
-pub(crate) struct ToldOf {
-    run: String,
-    start_at: Time,
-    parts: Vec<AgentPart>,
-    stopped: Option<String>,
-    notes: Vec<String>,
-    /// The rule of `--abort-on` that has held for the figures of all, perhaps when the load was over already.
-    pub rule: Option<String>,
 }
 
 /// Refuses what can't be asked of agents, as far as the flags tell: before anything is read.
@@ -268,14 +258,21 @@ impl Fleet {
         let stop = bus.stopper();
         let (switches, spending) = guards.watch_for(move |guard, rule| stop(by_guard(guard), rule))?;
         let shown = Shown { time: self.time, load: load.0, count: self.count, quiet: self.quiet };
+        let is_trial = experiment.is_some();
         let together = Together::new(self.quiet, load, spending, experiment);
         let watching =
             Watching { bus: &bus, told: &told, interruptions, local: self.local.as_mut(), shown, together };
         self.is_awaited = more;
-        let Seen { outcome, folders: mut from, notes, rule } = watched(watching)?;
+        let Seen { outcome, folders: mut from, mut notes, rule } = watched(watching)?;
         drop(switches);
         bus.end();
         interruptions.defer("stopping");
+        if let FleetOutcome::Run { parts, stopped, .. } = &outcome {
+            if is_trial && stopped.as_deref() == Some(SCRIPT_STOPS) {
+                bail!("{SCRIPT_STOPS}, and a search needs all of it: take that out of the script");
+            }
+            notes.extend(told_by(parts));
+        }
         Ok(match outcome {
             FleetOutcome::NotBegun(why) => Led::NotBegun(why),
             FleetOutcome::Run { start_at, parts, stopped } => {
@@ -349,43 +346,6 @@ impl Drop for Fleet {
         }
         if let Err(error) = self.dismiss() {
             output::note(format_args!("warning: agents may still wait for another run: {error:#}"));
-        }
-    }
-}
-
-impl ToldOf {
-    /// Something of the run is not known.
-    pub(crate) fn has_lost(&self) -> bool {
-        self.parts.iter().any(|part| part.is_lost)
-    }
-
-    /// Writes it into the folder of the run. It is told, not judged: the figures do not rest on it.
-    pub(crate) fn write(&self, folder: &Path) {
-        let write = || -> std::io::Result<()> {
-            let mut file = std::fs::File::create(folder.join(CLUSTER_FILE))?;
-            let head =
-                serde_json::json!({"schema": "unblink.cluster/1", "run": self.run, "stopped": self.stopped});
-            writeln!(file, "{head}")?;
-            for part in &self.parts {
-                let line = serde_json::json!({
-                    "agent": part.agent, "host": part.machine.host, "first": part.first, "last": part.last, "lost": part.is_lost,
-                    "code": part.ended.as_ref().map(|ended| ended.code),
-                    "cores": part.machine.cores, "descriptors": part.machine.descriptors, "ports": part.machine.ports,
-                    "error": part.ended.as_ref().and_then(|ended| ended.error.clone()),
-                });
-                writeln!(file, "{line}")?;
-                for (at, reading) in &part.clocks {
-                    let line = serde_json::json!({
-                        "agent": part.agent, "at_ns": at.saturating_sub(self.start_at),
-                        "clock_offset_ns": reading.offset_ns, "clock_error_ns": reading.error_ns,
-                    });
-                    writeln!(file, "{line}")?;
-                }
-            }
-            self.notes.iter().try_for_each(|note| writeln!(file, "{}", serde_json::json!({ "note": note })))
-        };
-        if let Err(error) = write() {
-            output::note(format_args!("warning: can't write {CLUSTER_FILE}: {error}"));
         }
     }
 }

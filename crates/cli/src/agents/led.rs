@@ -7,6 +7,7 @@ use crate::exit;
 use crate::observe::{End, Observer, Why};
 use crate::run::guards::Stopper;
 use crate::run::lead::{Begun, Lead};
+use crate::script;
 use crate::signals::Interruptions;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use unblink_cluster::bus::AgentBus;
 use unblink_cluster::message::{Cause, Reading, Time};
 use unblink_core::record::Interval;
 use unblink_core::time::{Instant, Nanos};
+use unblink_workload::script::Script;
 
 /// The run never began, because nobody said so.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +37,8 @@ pub(super) struct Led<'a> {
     interruptions: &'a Interruptions,
     /// Where the record will be.
     pub folder: PathBuf,
+    /// Of the run that is under way, if it has one.
+    script: Option<Arc<Script>>,
     due: u64,
     ok: u64,
 }
@@ -47,7 +51,13 @@ impl<'a> Led<'a> {
         stopping: &'a Arc<Stopping>,
         interruptions: &'a Interruptions,
     ) -> Led<'a> {
-        Led { time, bus, todo, stopping, interruptions, folder: PathBuf::new(), due: 0, ok: 0 }
+        let (folder, script) = (PathBuf::new(), None);
+        Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0 }
+    }
+
+    /// What the user of the run should hear of it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.script.as_deref().and_then(script::failed).into_iter().collect()
     }
 }
 
@@ -75,7 +85,8 @@ impl Lead for Led<'_> {
         bail!("the bus has gone")
     }
 
-    fn follow(&mut self, stopper: Stopper, start: Instant) {
+    fn follow(&mut self, stopper: Stopper, start: Instant, script: Option<Arc<Script>>) {
+        self.script = script;
         // Once the load is over, its record is still to be fetched.
         self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);
@@ -99,6 +110,10 @@ impl Observer for Led<'_> {
             self.ok += of.ok;
         }
         self.bus.tell(Event::Progress { due: self.due, ok: self.ok });
+        // All are to end at one instant, so this agent alone ends nothing.
+        if self.script.as_ref().is_some_and(|script| script.is_stopped()) {
+            self.bus.tell(Event::AsksToStop);
+        }
         None
     }
 }

@@ -80,6 +80,8 @@ impl Local {
         let mut agent = Command::new(own);
         agent
             .args(["agent", "--in-place", "--quiet", "--shares", "1", "--fleet", &self.options.fleet])
+            // The same user could run it here without agents.
+            .arg("--allow-scripts")
             .args(["--bus", &self.options.url, "--accept-from", &self.operator.public_key()])
             .arg("--nkey")
             .arg(key)

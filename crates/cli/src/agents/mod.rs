@@ -10,6 +10,7 @@ mod local;
 mod offered;
 mod taking;
 mod together;
+mod told;
 mod watched;
 
 use crate::args::agents::{Agents, AgentsArgs, BusArgs};
@@ -18,6 +19,7 @@ use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::folder::Folder;
 use crate::run::{Lacking, Planned};
+use crate::script::{self, Source};
 use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
@@ -31,7 +33,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
-use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE};
+use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, replay};
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::plan::Plan;
 
@@ -115,6 +117,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     }
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
+    let source = script::read(args)?;
     // Agents that are local keep their own records for as long as the fleet is there.
     let (led, _fleet) = led(args, &folder, &interruptions)?;
     let was_interrupted = !interruptions.wait(Duration::ZERO);
@@ -131,6 +134,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                 }
                 false => {
                     let (document, shown) = merge::present(&from, &folder, &args.exports, &args.keep)?;
+                    tell_script(source.as_ref(), args, &folder, &document, told.shares());
                     let code = match told.rule.as_ref().filter(|_| document.aborted.is_none()) {
                         Some(rule) => {
                             output::note(format_args!(
@@ -152,8 +156,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The same as a stage of a sign-off, without a word on standard output.
 pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<RunDocument> {
+    let source = script::read(args)?;
     let (led, _fleet) = led(args, folder, interruptions)?;
     let (mut document, told) = led.merged(folder)?;
+    tell_script(source.as_ref(), args, folder, &document, told.shares());
     if !interruptions.wait(Duration::ZERO) {
         // By the coordinator's user, and no guard of the run.
         (document.status, document.aborted) = (RunStatus::Interrupted, None);
@@ -162,6 +168,28 @@ pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions
     }
     history::keep(&args.keep, &[folder.to_path_buf()]);
     Ok(document)
+}
+
+/// Calls the function `done` of a script, if it has one, with the figures of all agents. What is wrong with that changes no result.
+fn tell_script(
+    source: Option<&Source<'_>>,
+    args: &RunArgs,
+    folder: &Path,
+    document: &RunDocument,
+    shares: u32,
+) {
+    let Some(source) = source.filter(|source| source.may_want_figures()) else { return };
+    let tell = || -> Result<()> {
+        let script = source.of_others(shares, &args.load)?;
+        if script.wants_figures() {
+            let (tally, _) = replay(folder, None, None)?;
+            script::end(&script, document, &tally);
+        }
+        Ok(())
+    };
+    if let Err(error) = tell() {
+        output::note(format_args!("warning: the script's done() was not called: {error:#}"));
+    }
 }
 
 /// What `args` come to, unless agents can't do it.

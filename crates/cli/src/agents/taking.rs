@@ -89,6 +89,7 @@ fn taken(
     let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
     let asked = run_of(argv.clone(), offer.part.as_ref())?;
+    check_script(args, offer, &asked)?;
     let mut run_args = RunArgs {
         share: ShareArgs {
             share: Some(ShareOf { first: offer.first, last: offer.last, of: offer.of }),
@@ -117,10 +118,10 @@ fn taken(
         && let Some(other) =
             inputs::other_than(|name| offer.files.iter().any(|file| Path::new(&file.name) == name))
     {
-        bail!("the run reads {other:?}, which was not offered: this agent gives no file of its own away");
+        bail!(not_offered(&other));
     }
     let no_preflight = run_args.target.no_preflight;
-    let watched = run::Watched { no_preflight, quiet: true, experiment: None, lead: Some(led) };
+    let watched = run::Watched { no_preflight, quiet: true, experiment: None, lead: Some(&mut *led) };
     let (document, _) = run::execute_watched(prepared, folder, interruptions, watched)?;
     output::write_page(folder, &document);
     // Not what the coordinator has said, which knows.
@@ -130,8 +131,29 @@ fn taken(
     let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
-    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, files };
+    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, notes: led.notes(), files };
     Ok(Offered { ended, was_left_alone })
+}
+
+/// Refuses the script of a run unless this agent's own user lets it run, before any of it is. Whoever signs a plan says where load
+/// goes; a script can do whatever the user of the agent can.
+fn check_script(args: &AgentArgs, offer: &Offer, asked: &RunArgs) -> Result<()> {
+    let Some(script) = &asked.target.script.script else { return Ok(()) };
+    if !args.allow_scripts {
+        bail!(
+            "the run has the script {script:?}, a program that can read files and start others, and this agent runs none: start it with \
+             --allow-scripts if whoever has the operator's key may do that on its machine, or let a template make the requests"
+        );
+    }
+    let is_offered = offer.files.iter().any(|file| Path::new(&file.name) == script);
+    if !args.in_place && !is_offered {
+        bail!(not_offered(script));
+    }
+    Ok(())
+}
+
+fn not_offered(file: &Path) -> String {
+    format!("the run reads {file:?}, which was not offered: this agent gives no file of its own away")
 }
 
 /// What is read from now on is this run's, and what stood in it makes parts of it known as such. What was fetched was hashed then.

@@ -188,6 +188,10 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
+    /// Run the script of a plan (--script): a program that can read files and start others, as the user of this agent
+    #[arg(long, help_heading = "Limits")]
+    pub allow_scripts: bool,
+
     /// Refuse more than this machine was measured to carry
     #[arg(long, value_name = "FILE", help_heading = "Limits")]
     pub constants: Option<PathBuf>,

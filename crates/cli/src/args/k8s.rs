@@ -31,7 +31,7 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(
     after_help = RENDER_HELP,
-    // Scripts are refused: what stands behind -- is theirs.
+    // What stands behind -- is for a script, and does not travel: a plan has it.
     override_usage = "unblink k8s render [OPTIONS] --agents <N> [URL|PLAN]...",
     mut_arg("output", |arg| arg.help(
         "Write a file for each object, and a kustomization.yaml, into this folder instead")),

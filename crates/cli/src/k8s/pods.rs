@@ -85,6 +85,9 @@ pub(super) fn agents(wanted: &Wanted) -> Object {
     ]);
     args.extend(["--bus-within".into(), format!("{}s", wanted.gather_for.0 / 1_000_000_000)]);
     args.extend(wanted.allow_target.iter().flat_map(|host| ["--allow-target".into(), host.clone()]));
+    if wanted.has_script {
+        args.push("--allow-scripts".into());
+    }
     if let Some(max) = wanted.max_rate {
         let milli = max.milli_per_s();
         args.extend(["--max-rate".into(), format!("{}.{:03}/s", milli / 1_000, milli % 1_000)]);

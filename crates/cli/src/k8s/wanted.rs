@@ -65,6 +65,8 @@ pub(super) struct Wanted {
     pub(super) allow_target: Vec<String>,
     /// Whoever rendered it has named these.
     pub(super) named_targets: Vec<String>,
+    /// The run has a script, which agents must let run.
+    pub(super) has_script: bool,
     /// At most so much for each agent.
     pub(super) max_rate: Option<Rate>,
     /// Hosts and ports that agents connect to.
@@ -126,6 +128,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         claim: cluster.claim.clone(),
         allow_target,
         named_targets: cluster.allow_target.clone(),
+        has_script: run.target.script.script.is_some(),
         max_rate: run.load.max_rate.map(|max| part_of(max, count, cluster.cpu)),
         length: Nanos(planned.plan.load_length().0 + planned.plan.drain().0),
         drain: planned.plan.drain(),

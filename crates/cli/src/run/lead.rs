@@ -3,9 +3,11 @@
 use super::guards::Stopper;
 use crate::observe::Observer;
 use anyhow::Result;
+use std::sync::Arc;
 use unblink_artifact::document::ClockReading;
 use unblink_core::time::{Instant, Nanos};
 use unblink_engine::clock::WallTime;
+use unblink_workload::script::Script;
 
 /// Somebody else, who also sees each interval.
 pub(crate) trait Lead: Observer {
@@ -15,8 +17,8 @@ pub(crate) trait Lead: Observer {
     /// It won't come.
     fn begin(&mut self) -> Result<Begun>;
 
-    /// The load is under way since `start`, and can be stopped.
-    fn follow(&mut self, stopper: Stopper, start: Instant);
+    /// The load is under way since `start`, and can be stopped. Its script may ask for that.
+    fn follow(&mut self, stopper: Stopper, start: Instant, script: Option<Arc<Script>>);
 
     /// How the clocks compared when that was looked at last, if it was after the start.
     fn clock(&self) -> Option<ClockReading>;

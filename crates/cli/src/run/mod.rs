@@ -57,7 +57,7 @@ use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, GuardKind, RunDocument, RunStatus, Spread, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
-use unblink_cluster::agent::SILENT;
+use unblink_cluster::agent::{SCRIPT_STOPS, SILENT};
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
@@ -225,7 +225,7 @@ pub(crate) fn execute_watched(
     let cross_checking = cross_check.map(cross_check::CrossCheck::watch).transpose()?;
     let started_at = running.started_at();
     if let Some(lead) = &mut lead {
-        lead.follow(watching.stopper(), running.start());
+        lead.follow(watching.stopper(), running.start(), script.clone());
     }
     let _listening = interruptions.attach(running.controls());
     // Held against the figures of all machines, by who leads them.
@@ -288,11 +288,10 @@ pub(crate) fn execute_watched(
         ));
     }
     let steal_share = steal.and_then(StealMeter::share_since);
-    let is_stopped = script.as_ref().is_some_and(|script| script.is_stopped());
+    // Whoever leads ends the load of all, at another moment.
+    let is_stopped = is_alone && script.as_ref().is_some_and(|script| script.is_stopped());
     if is_stopped && is_trial {
-        bail!(
-            "the script has ended the load (thread:stop), and a search needs all of it: take that out of the script"
-        );
+        bail!("{SCRIPT_STOPS}, and a search needs all of it: take that out of the script");
     }
     let fired = match summary.lease_ended {
         true => Some((Why::Guard(GuardKind::Lease), SILENT.to_string())),
@@ -331,7 +330,11 @@ pub(crate) fn execute_watched(
         output::note(format_args!("warning: {error}"));
     }
     if let Some(script) = script {
-        script::end(&script, &document, &tally);
+        script::tell_failed(&script);
+        // The figures of all, and of the whole load, are told elsewhere.
+        if is_alone {
+            script::end(&script, &document, &tally);
+        }
     }
     Ok((document, tally))
 }

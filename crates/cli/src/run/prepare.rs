@@ -96,8 +96,11 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let trace_seed = of_share::run_seed(args).unwrap_or_else(lets::unique);
     let values = requests.values(&plan, args.load.seed)?.map(|values| values.tracing(trace_seed));
     of_share::check_values(args, values.as_ref())?;
-    let script = source.map(|source| source.open(&targets[0], plan.threads(), &guard, &terms, &args.load));
+    let of_all =
+        script::Threads { here: plan.threads(), shares: plan.shares(), stops: of_share::stops(args) };
+    let script = source.map(|source| source.open(&targets[0], of_all, &guard, &terms, &args.load));
     let script = script.transpose()?;
+    of_share::check_script(args, script.as_deref())?;
     let expects = match script.as_ref().is_some_and(|script| script.hears()) {
         true => requests.expects().hearing_all(),
         false => requests.expects(),

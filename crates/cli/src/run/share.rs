@@ -19,6 +19,7 @@ use unblink_core::plan::{Plan, WorkerShares};
 use unblink_engine::clock::WallTime;
 use unblink_report::format;
 use unblink_workload::Values;
+use unblink_workload::script::{Script, Stops};
 
 /// Before the start there must be time to ask the target once and to open connections.
 const READY_BEFORE: Duration = Duration::from_secs(2);
@@ -79,12 +80,6 @@ pub(crate) fn check(args: &RunArgs, flag: &'static str) -> Result<()> {
             "--cross-check-… and --{flag} exclude each other: the service counts the requests of all machines"
         );
     }
-    if args.target.script.script.is_some() {
-        refuse!(
-            ["script", flag],
-            "--script and --{flag} exclude each other: a script counts its own requests, so each machine would send the same ones"
-        );
-    }
     Ok(())
 }
 
@@ -99,6 +94,37 @@ pub(crate) fn check_shared_values(flag: &'static str, values: Option<&Values>) -
         refuse!(
             [flag],
             "--{flag}: keys that follow what was inserted (latest) need all answers, and a machine has only those of its own share"
+        );
+    }
+    Ok(())
+}
+
+/// What comes of a script that ends the load.
+pub(super) fn stops(args: &RunArgs) -> Stops {
+    match (args.share.share, args.share.start_at) {
+        (None, _) => Stops::Load,
+        (Some(_), Some(_)) => Stops::Refused,
+        // A coordinator hears of it.
+        (Some(_), None) => Stops::Asks,
+    }
+}
+
+/// Refuses a script that wants to know more than one machine does.
+pub(super) fn check_script(args: &RunArgs, script: Option<&Script>) -> Result<()> {
+    if !script.is_some_and(Script::wants_figures) {
+        return Ok(());
+    }
+    if args.share.start_at.is_some() && args.share.share.is_some() {
+        refuse!(
+            ["script", "share"],
+            "--share and the function done() of a script exclude each other: this machine has only the figures of its own share: take it out (unblink merge reports those of all), or let agents offer the load (--agents), whose coordinator calls it"
+        );
+    }
+    // Where a coordinator leads one run, it does not come here.
+    if args.agents.agents.is_some() {
+        refuse!(
+            ["script", "agents"],
+            "--agents and the function done() of a script exclude each other where a command makes several runs: take it out, or use unblink run"
         );
     }
     Ok(())

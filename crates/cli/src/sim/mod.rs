@@ -408,6 +408,7 @@ impl Simulation {
         }
         output::write_page(folder, &document);
         if let Some(script) = &self.script {
+            script::tell_failed(script);
             script::end(script, &document, &tally);
         }
         Ok((document, tally))

@@ -5,7 +5,7 @@ use crate::args::sim::SimArgs;
 use crate::errors::refuse;
 use crate::request::version::HttpArg;
 use crate::request::{NOWHERE, Request};
-use crate::script::{self, Source};
+use crate::script::{self, Source, Threads};
 use anyhow::Result;
 use std::sync::Arc;
 use unblink_wire::Whole;
@@ -41,7 +41,8 @@ impl Simulation {
                 "--script makes the requests of the ideal client: leave --client or the script out"
             );
         }
-        let script = source.begin(&[format!("{ADDRESS}:80")], 1, Arc::new(Nowhere), &args.load)?;
+        let script =
+            source.begin(&[format!("{ADDRESS}:80")], Threads::ALONE, Arc::new(Nowhere), &args.load)?;
         if script.delays() {
             refuse!(
                 ["script"],
@@ -116,6 +117,6 @@ impl Scripted {
 
     /// The script has asked for the end of the load.
     pub(super) fn is_stopped(&self) -> bool {
-        self.acting.is_stopped()
+        self.acting.ends_load()
     }
 }

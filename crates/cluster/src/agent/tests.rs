@@ -166,9 +166,8 @@ fn a_time_is_gone_by_that_the_coordinator_vouches_for() {
     }
 }
 
-/// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
-#[test]
-fn a_minute_later_clocks_are_compared_again() {
+/// One that begins two seconds from now, and what it did until then.
+fn going() -> (Agent, Time, Vec<Action>) {
     let (mut agent, (number, told)) = comparing();
     let mut out = Vec::new();
     agent.handle(NOW + SECOND / 2, vouches(number, Some(told)), &mut out);
@@ -176,6 +175,34 @@ fn a_minute_later_clocks_are_compared_again() {
     let go = Order::Go { start_at: start_at + 500 };
     let go = Reply { run: "r".into(), answers: agent.number, order: go, time: None };
     agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
+    (agent, start_at, out)
+}
+
+/// What its script asks for is said at once, and again with each word.
+#[test]
+fn a_script_that_asks_for_the_end_is_heard() {
+    let (mut agent, start_at, _) = going();
+    let asks = |action: &Action| match action {
+        Action::Say(FromAgent::Status(Status { stage: Stage::Running(progress), .. })) => {
+            progress.asks_to_stop
+        }
+        _ => false,
+    };
+    let (under_way, mut said) = (start_at + SECOND, Vec::new());
+    agent.handle(under_way, Event::Tick, &mut said);
+    assert!(!said.iter().any(asks));
+    agent.handle(under_way, Event::AsksToStop, &mut said);
+    agent.handle(under_way, Event::AsksToStop, &mut said);
+    assert_eq!(said.iter().filter(|action| asks(action)).count(), 1, "{said:?}");
+    agent.handle(under_way, Event::Progress { due: 1, ok: 1 }, &mut said);
+    agent.handle(under_way + SPEAK_EVERY, Event::Tick, &mut said);
+    assert_eq!(said.iter().filter(|action| asks(action)).count(), 2, "{said:?}");
+}
+
+/// A minute after the start the clocks are compared again, and what came of it is kept; the schedule stays.
+#[test]
+fn a_minute_later_clocks_are_compared_again() {
+    let (mut agent, start_at, mut out) = going();
     let later = start_at + COMPARE_EVERY;
     agent.handle(later - 1, Event::Tick, &mut out);
     let mut compared = Vec::new();

@@ -1,7 +1,8 @@
 //! What a coordinator knows of one agent.
 
 use super::AgentPart;
-use crate::message::{AgentId, Machine, Progress, Reading, Stage, Time, ToldTime};
+use crate::agent::SCRIPT_STOPS;
+use crate::message::{AgentId, Cause, Machine, Progress, Reading, Stage, Time, ToldTime};
 use std::collections::VecDeque;
 
 /// Comparisons of a clock that are kept: those of a week. Of later ones the last.
@@ -90,6 +91,15 @@ impl Member {
         if self.clock.replace(reading).is_some_and(|before| before != reading) {
             self.clocks.truncate(CLOCKS_MAX - 1);
             self.clocks.push((now, reading));
+        }
+    }
+
+    /// Why all others are to end their load, if it has ended its own or asks for the end.
+    pub(super) fn stops(&self) -> Option<(Cause, String)> {
+        match &self.stage {
+            Stage::Ended(ended) => ended.stopped_by.clone(),
+            Stage::Running(progress) if progress.asks_to_stop => Some((Cause::Enough, SCRIPT_STOPS.into())),
+            _ => None,
         }
     }
 

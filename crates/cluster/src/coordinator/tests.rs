@@ -90,7 +90,10 @@ impl Stand {
     fn ended(&mut self, agent: &str, stopped_by: Option<&str>) -> Vec<Action> {
         let file = FileEnd { name: "run.json".into(), bytes: 1, sha256: String::new() };
         let stopped_by = stopped_by.map(|why| (Cause::Guard("budget_errors".into()), why.to_string()));
-        self.says(agent, Stage::Ended(Ended { code: 0, stopped_by, error: None, files: vec![file] }))
+        self.says(
+            agent,
+            Stage::Ended(Ended { code: 0, stopped_by, error: None, notes: Vec::new(), files: vec![file] }),
+        )
     }
 }
 

@@ -307,7 +307,7 @@ impl Node {
     /// One of a crowd is there for so long, and has no record.
     fn offer_nothing(&self, length: u64, now: u64) -> Option<Ended> {
         let is_over = self.start_at.is_some_and(|start_at| self.clock.at(now) >= start_at + length);
-        let ended = Ended { code: 0, stopped_by: None, error: None, files: Vec::new() };
+        let ended = Ended { code: 0, stopped_by: None, error: None, notes: Vec::new(), files: Vec::new() };
         (is_over && !self.ended).then_some(ended)
     }
 }

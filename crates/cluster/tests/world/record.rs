@@ -52,7 +52,7 @@ impl Record {
         let document = self.tally.document(&ending);
         self.writer.take().expect("it ends once").finish(&document).expect("written");
         let files = ends(&self.dir, &NAMES).expect("readable");
-        Ended { code: 0, stopped_by: None, error: None, files }
+        Ended { code: 0, stopped_by: None, error: None, notes: Vec::new(), files }
     }
 }
 

@@ -210,7 +210,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// The script may have asked for the end of the load.
     fn heed_script(&mut self) {
         if self.pacer.watch().last() < self.stop
-            && self.script.as_ref().is_some_and(|script| script.acting.is_stopped())
+            && self.script.as_ref().is_some_and(|script| script.acting.ends_load())
         {
             self.controls.stop();
         }

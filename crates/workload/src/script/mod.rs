@@ -7,6 +7,7 @@
 mod error;
 mod figures;
 mod pulse;
+mod shared;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -16,15 +17,17 @@ mod thread;
 pub use error::ScriptError;
 pub use figures::{Figures, Spread};
 pub use pulse::{Looking, Pulse};
+pub use shared::Stops;
 
 use error::words;
 use mlua::{BString, Error, Function, Lua, Value};
+use shared::Shared;
 use state::State;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use text::Last;
-use thread::Thread;
+use thread::{Kept, Place, Thread};
+use unblink_core::plan::WorkerShares;
 use unblink_core::time::Nanos;
 
 /// A day.
@@ -72,6 +75,10 @@ pub struct Opening<'a> {
     pub is_closed: bool,
     /// States beside the one that belongs to no worker.
     pub workers: u32,
+    /// Which of the threads of the whole run these are: the others are on other machines, or nowhere any more.
+    pub shares: WorkerShares,
+    /// What a script comes to that asks for the end of the load.
+    pub stops: Stops,
     /// Of the run.
     pub seed: u64,
     /// Of the target, each as `ADDRESS:PORT`.
@@ -80,26 +87,6 @@ pub struct Opening<'a> {
     pub net: Arc<dyn Net>,
     /// Whoever sees to it that the script comes back looks here.
     pub pulse: Arc<Pulse>,
-}
-
-/// What all states of a script have in common.
-#[derive(Debug, Default)]
-struct Shared {
-    stopped: AtomicBool,
-    failures: AtomicU64,
-    first_failure: Mutex<Option<String>>,
-}
-
-impl Shared {
-    fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-
-    #[cold]
-    fn fail(&self, why: String) {
-        self.failures.fetch_add(1, Ordering::Relaxed);
-        self.first_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
-    }
 }
 
 /// A script that is ready to run.
@@ -127,7 +114,8 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// Runs the script in each state, then `setup`, `init` and, once in each worker's state, `request`.
+    /// Runs the script in each state, then `setup`, `init` and, once in each worker's state, `request`. `setup` is called for all
+    /// threads of the run in their order, wherever they are, so that it counts them alike on each machine.
     ///
     /// # Errors
     /// [`ScriptError`] for what is wrong with it.
@@ -136,7 +124,7 @@ impl Script {
             let _inside = opening.pulse.enter(0);
             State::open(opening, 0)?
         };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(opening.stops));
         let mut script = Script {
             name: opening.name.to_string(),
             args: opening.args.to_vec(),
@@ -151,8 +139,13 @@ impl Script {
             shared,
             pulse: opening.pulse.clone(),
         };
-        for worker in 1..=opening.workers {
-            script.add(opening, worker)?;
+        let WorkerShares { first, of } = opening.shares;
+        let here = first..first + opening.workers;
+        for share in 0..of {
+            match here.contains(&share) {
+                true => script.add(opening, share)?,
+                false => script.stand_in(opening)?,
+            }
         }
         Ok(script)
     }
@@ -170,13 +163,30 @@ impl Script {
         &self.args
     }
 
-    fn add(&mut self, opening: &Opening<'_>, worker: u32) -> Result<(), ScriptError> {
+    /// Tells `setup` of a thread that is not here.
+    fn stand_in(&self, opening: &Opening<'_>) -> Result<(), ScriptError> {
+        let _inside = opening.pulse.enter(0);
+        let begun = || {
+            let thread = Thread {
+                place: Place::Elsewhere(Kept::new(&self.main.lua)?),
+                address: Arc::default(),
+                first_address: opening.addresses.first().cloned(),
+                shared: self.shared.clone(),
+            };
+            self.main.function("setup")?.call::<()>(self.main.hand(thread)?)
+        };
+        begun().map_err(|error| ScriptError::of(&error))
+    }
+
+    /// Makes the state of the next thread here, whose number among all of the run is `share`, from 0.
+    fn add(&mut self, opening: &Opening<'_>, share: u32) -> Result<(), ScriptError> {
         let lua_error = |error: Error| ScriptError::of(&error);
-        let inside = opening.pulse.enter(worker as usize);
-        let state = State::open(opening, worker)?;
+        let number = self.workers.len() + 1;
+        let inside = opening.pulse.enter(number);
+        let state = State::open(opening, share + 1)?;
         let address = Arc::new(Mutex::new(None));
         let thread = || Thread {
-            state: state.lua.weak(),
+            place: Place::Here(state.lua.weak()),
             address: address.clone(),
             first_address: opening.addresses.first().cloned(),
             shared: self.shared.clone(),
@@ -198,7 +208,7 @@ impl Script {
             return Err(ScriptError::Delay { name: self.name.clone() });
         }
         let (shared, pulse) = (self.shared.clone(), self.pulse.clone());
-        let (lua, number) = (state.lua.clone(), worker as usize);
+        let lua = state.lua.clone();
         let (head, body) = (Last::default(), Last::default());
         let mut acting =
             Acting { lua, request, response, delay, head, body, first: None, shared, pulse, number };
@@ -255,13 +265,12 @@ impl Script {
 
     /// It has asked for the end of the load.
     pub fn is_stopped(&self) -> bool {
-        self.shared.stopped.load(Ordering::Relaxed)
+        self.shared.is_stopped()
     }
 
     /// How often it failed while the load went on, and why it did so first.
     pub fn failures(&self) -> Option<(u64, String)> {
-        let first = self.shared.first_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        Some((self.shared.failures.load(Ordering::Relaxed), first))
+        self.shared.failures()
     }
 
     /// Has it a function `done`?
@@ -269,12 +278,13 @@ impl Script {
         self.main.has("done").unwrap_or_default()
     }
 
-    /// Calls `done`.
+    /// Calls `done`. What threads elsewhere have in the end is not known here, and asking for it is an error.
     ///
     /// # Errors
     /// What it throws.
     pub fn done(&self, figures: &Figures) -> Result<(), ScriptError> {
         let _inside = self.pulse.enter(0);
+        self.shared.end();
         let call = || {
             let summary = figures::summary(figures, &self.main.lua)?;
             let (latency, requests) = (figures.latency.clone(), figures.requests_per_s.clone());
@@ -367,10 +377,10 @@ impl Acting {
         self.shared.fail(why);
     }
 
-    /// It has asked for the end of the load.
+    /// It has asked for the end of the load, and that is to end at once.
     #[inline]
-    pub fn is_stopped(&self) -> bool {
-        self.shared.stopped.load(Ordering::Relaxed)
+    pub fn ends_load(&self) -> bool {
+        self.shared.ends_load()
     }
 
     #[inline]

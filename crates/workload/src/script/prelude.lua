@@ -128,7 +128,10 @@ function call.thread(access)
    end
 
    function methods.stop()
-      access.stop()
+      local why = access.stop()
+      if why then
+         error(why, 2)
+      end
    end
 
    local thread = newproxy(true)

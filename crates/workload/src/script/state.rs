@@ -25,13 +25,13 @@ pub(super) fn check(name: &str, source: &[u8]) -> std::result::Result<(), Script
 }
 
 impl State {
-    /// Runs the script once. Worker 0 is nobody's, others are numbered from 1 on.
-    pub(super) fn open(opening: &Opening<'_>, worker: u32) -> std::result::Result<State, ScriptError> {
+    /// Runs the script once. Thread 0 is nobody's, those of the run are numbered from 1 on, wherever they are.
+    pub(super) fn open(opening: &Opening<'_>, thread: u32) -> std::result::Result<State, ScriptError> {
         let opened = || {
             let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::default())?;
             // Where the allocator can't be told, there is no limit.
             let _ = lua.set_memory_limit(MEMORY_MAX);
-            let given = given(opening, worker, &lua)?;
+            let given = given(opening, thread, &lua)?;
             let call = lua.load(include_str!("prelude.lua")).set_name("@wrk").call(given)?;
             lua.load(opening.source)
                 .set_name(format!("@{}", opening.name))
@@ -59,10 +59,10 @@ impl State {
 }
 
 /// What the prelude is given.
-fn given(opening: &Opening<'_>, worker: u32, lua: &Lua) -> Result<Table> {
+fn given(opening: &Opening<'_>, thread: u32, lua: &Lua) -> Result<Table> {
     let given = lua.create_table()?;
     // 53 bits: a number of Lua holds no more.
-    given.set("seed", (mixed(opening.seed ^ u64::from(worker)) >> 11) as f64)?;
+    given.set("seed", (mixed(opening.seed ^ u64::from(thread)) >> 11) as f64)?;
     given.set("scheme", opening.scheme)?;
     given.set("host", opening.host)?;
     given.set("port", opening.port)?;

@@ -1,3 +1,5 @@
+mod shares;
+
 use super::*;
 
 /// A network with one name.
@@ -34,6 +36,8 @@ fn opened(source: &str, change: impl FnOnce(&mut Opening<'_>)) -> Result<Script,
         args: &args,
         is_closed: false,
         workers: 2,
+        shares: WorkerShares { first: 0, of: 2 },
+        stops: Stops::Load,
         seed: 1,
         addresses: &addresses,
         net: Arc::new(OneName),
@@ -358,7 +362,7 @@ fn a_thread_can_end_the_load() {
     assert!(!script.is_stopped());
     let mut acting = script.take(0).unwrap();
     acting.response(200, b"", b"");
-    assert!(script.is_stopped() && acting.is_stopped());
+    assert!(script.is_stopped() && acting.ends_load());
 }
 
 #[test]

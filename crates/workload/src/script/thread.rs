@@ -1,28 +1,94 @@
 //! What a script calls a thread: a worker's state, seen from itself and from the state that has no worker.
 
-use super::Shared;
+use super::shared::Shared;
 use mlua::{Error, Lua, Result, Table, Value, WeakLua};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tables within tables that are copied at the most: one that contains itself has no end.
 const DEPTH_MAX: u32 = 32;
 
-/// A worker, for scripts. The state keeps it, so it does not keep the state.
+/// A worker, for scripts.
 pub(super) struct Thread {
-    pub(super) state: WeakLua,
+    pub(super) place: Place,
     pub(super) address: Arc<Mutex<Option<String>>>,
     /// What `addr` is where the script has not set it.
     pub(super) first_address: Option<String>,
     pub(super) shared: Arc<Shared>,
 }
 
-impl Thread {
-    fn state(&self) -> Result<Lua> {
-        self.state.try_upgrade().ok_or_else(|| Error::runtime("this thread is gone"))
+/// Where a thread is.
+pub(super) enum Place {
+    /// In this process. The state keeps the thread, so it does not keep the state.
+    Here(WeakLua),
+    /// On another machine. What is set of it is kept, so that `setup` finds all threads of the run alike on each machine.
+    Elsewhere(Kept),
+}
+
+/// What `setup` has set of a thread that is elsewhere.
+pub(super) struct Kept {
+    values: Table,
+    /// Nothing may have been set, too.
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl Kept {
+    /// Nothing yet. It is kept in the state `lua`.
+    pub(super) fn new(lua: &Lua) -> Result<Kept> {
+        Ok(Kept { values: lua.create_table()?, names: Mutex::default() })
     }
 }
 
 impl Thread {
+    fn here(state: &WeakLua) -> Result<Lua> {
+        state.try_upgrade().ok_or_else(|| Error::runtime("this thread is gone"))
+    }
+
+    fn get(&self, lua: &Lua, name: String) -> Result<Value> {
+        let kept = match &self.place {
+            Place::Here(state) => return copied(&Thread::here(state)?.globals().get(name)?, lua, DEPTH_MAX),
+            Place::Elsewhere(kept) => kept,
+        };
+        // What it was at the start would pass for what it is now.
+        if self.shared.is_over() {
+            return Err(Error::runtime(format!(
+                "thread:get({name:?}): the thread was on another machine, and what it had in the end stays there"
+            )));
+        }
+        if !kept.names.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            return Err(Error::runtime(format!(
+                "thread:get({name:?}): this thread is on another machine, and of it only that is known here which setup() has set before \
+                 (thread:set)"
+            )));
+        }
+        copied(&kept.values.raw_get(name)?, lua, DEPTH_MAX)
+    }
+
+    fn set(&self, lua: &Lua, name: String, value: &Value) -> Result<()> {
+        match &self.place {
+            Place::Here(state) => {
+                let state = Thread::here(state)?;
+                let value = copied(value, &state, DEPTH_MAX)?;
+                state.globals().set(name, value)
+            }
+            Place::Elsewhere(kept) => {
+                // A copy: whoever changes the table afterwards changes nothing of the thread's.
+                kept.values.raw_set(name.as_str(), copied(value, lua, DEPTH_MAX)?)?;
+                kept.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+                Ok(())
+            }
+        }
+    }
+
+    fn stop(&self) -> Option<&'static str> {
+        match self.place {
+            Place::Here(_) => self.shared.stop(),
+            Place::Elsewhere(_) => Some(
+                "thread:stop(): this thread is on another machine, where its own script can end the load (wrk.thread:stop())",
+            ),
+        }
+    }
+
     /// What the prelude makes a thread of, for scripts of `lua`: functions that return why they can't, if they can't. No
     /// userdata of ours: its finalizer hands LuaJIT a C int whose upper half is not zero, which LuaJIT takes for part of
     /// the number.
@@ -55,8 +121,7 @@ impl Thread {
         access.set(
             "get",
             lua.create_function(move |lua, name: String| {
-                let got = of.state().and_then(|state| copied(&state.globals().get(name)?, lua, DEPTH_MAX));
-                Ok(match got {
+                Ok(match of.get(lua, name) {
                     Ok(value) => (None, value),
                     Err(why) => (Some(said(&why)), Value::Nil),
                 })
@@ -65,21 +130,11 @@ impl Thread {
         let of = this.clone();
         access.set(
             "set",
-            lua.create_function(move |_, (name, value): (String, Value)| {
-                let set = of.state().and_then(|state| {
-                    let value = copied(&value, &state, DEPTH_MAX)?;
-                    state.globals().set(name, value)
-                });
-                Ok(set.err().map(|why| said(&why)))
+            lua.create_function(move |lua, (name, value): (String, Value)| {
+                Ok(of.set(lua, name, &value).err().map(|why| said(&why)))
             })?,
         )?;
-        access.set(
-            "stop",
-            lua.create_function(move |_, ()| {
-                this.shared.stop();
-                Ok(())
-            })?,
-        )?;
+        access.set("stop", lua.create_function(move |_, ()| Ok(this.stop()))?)?;
         Ok(access)
     }
 }

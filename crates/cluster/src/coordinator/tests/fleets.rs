@@ -81,6 +81,27 @@ fn what_older_agents_say_is_read() {
     assert_eq!((machine.cores, machine.descriptors, machine.ports), (0, None, None));
 }
 
+/// A script of one asks for the end: all stop at one instant, and nobody has broken off.
+#[test]
+fn a_script_of_one_stops_all_at_one_instant() {
+    let mut stand = Stand::running();
+    stand.after(START_AHEAD + SECOND, Event::Tick);
+    let goes = |asks_to_stop| Stage::Running(Progress { asks_to_stop, ..Progress::default() });
+    stand.says("b", goes(false));
+    let mut out = stand.says("a", goes(true));
+    let at = stand.now + STOP_AHEAD;
+    out.extend(stand.after(SAY_AGAIN, Event::Tick));
+    for agent in ["a", "b"] {
+        let is_stop = |(to, order): &(&str, &Order)| match order {
+            Order::Stop { at: told, cause: Cause::Enough, why } => {
+                *to == agent && *told == at && why.contains("thread:stop")
+            }
+            _ => false,
+        };
+        assert!(orders(&out).iter().any(is_stop), "{agent}: {out:?}");
+    }
+}
+
 /// Comparisons of clocks after the first are kept, each once, and told in the end.
 #[test]
 fn later_readings_of_clocks_are_kept() {
