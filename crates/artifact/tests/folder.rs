@@ -5,9 +5,9 @@ mod support;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-use support::{Random, any_interval, assert_same, header, run};
+use support::{Random, any_interval, assert_same, ending, header, run, tally};
 use unblink_artifact::folder::{
-    FolderError, FolderWriter, HLOG_FILE, LINES_FILE, RUN_FILE, WriterState, read_folder,
+    FolderError, FolderWriter, HLOG_FILE, LINES_FILE, RUN_FILE, WriterState, check_folder, read_folder,
 };
 use unblink_core::record::{Interval, Series};
 use unblink_core::time::Nanos;
@@ -90,6 +90,25 @@ fn a_kill_at_any_byte_loses_one_interval_at_most() {
     assert_eq!(count(dir.path()).expect("readable"), (0, true));
     fs::remove_file(dir.path().join(LINES_FILE)).expect("removed");
     assert_eq!(count(dir.path()).expect("readable"), (0, true));
+}
+
+/// What comes over a bus comes file by file.
+#[test]
+fn a_document_without_what_it_speaks_of_is_no_record() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let intervals = run(1, 10, 0);
+    let writer = write(dir.path(), &intervals);
+    check_folder(dir.path()).expect("it goes on");
+    writer.finish(&tally(&header(10, 0), &intervals).document(&ending(10, 0))).expect("written");
+    check_folder(dir.path()).expect("it is whole");
+    for name in [HLOG_FILE, LINES_FILE] {
+        fs::remove_file(dir.path().join(name)).expect("removed");
+        let error = check_folder(dir.path()).expect_err(name).to_string();
+        assert!(error.contains(name), "{error}");
+    }
+    fs::write(dir.path().join(LINES_FILE), "").expect("written");
+    let error = check_folder(dir.path()).expect_err("no header").to_string();
+    assert!(error.contains("there is no header"), "{error}");
 }
 
 #[test]

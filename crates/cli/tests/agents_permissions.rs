@@ -1,7 +1,7 @@
 //! What the bus lets whom say and hear, with the keys and the configuration that `--agents local:N` writes: a real nats-server,
 //! spoken to by hand.
 
-use crate::support::bus::server;
+use crate::support::bus::{Bus, server};
 use crate::support::hostile::healthy;
 use crate::support::{Place, Started};
 use base64::Engine;
@@ -159,4 +159,55 @@ fn an_agents_key_is_good_for_nothing_else() {
     assert_eq!(said.code(), Some(130), "{said:?}");
     let run = said.run();
     assert_eq!(run.arrivals("ok") + run.arrivals("withheld"), 3_000, "{}", run.document["arrivals"]);
+}
+
+/// As in `docs/agents.md`: a key for each agent, all with the same permissions.
+fn each_with_its_key(operator: &KeyPair, agents: &[&KeyPair]) -> String {
+    let agents: String = agents
+        .iter()
+        .map(|agent| format!("  {{ nkey: {}, permissions: $AGENT }}\n", agent.public_key()))
+        .collect();
+    let operator = operator.public_key();
+    format!(
+        r#"authorization {{
+  AGENT = {{ publish: ["ub.*.up.*", "ub.*.iv.*"], subscribe: ["ub.*.to.*", "_INBOX.agent.>"] }}
+  users = [
+  {{ nkey: {operator}, permissions: {{
+    publish: ["ub.>", "$JS.API.>", "$JS.ACK.>"], subscribe: ["ub.>", "_INBOX.operator.>"] }} }}
+{agents}] }}
+"#
+    )
+}
+
+/// Whose key is taken away gets onto the bus no more, and the others go on with theirs.
+#[test]
+fn an_agents_own_key_can_be_taken_away() {
+    let (target, place) = (healthy(), Place::new());
+    let [operator, one, other] = [(); 3].map(|()| KeyPair::new_user());
+    let both = each_with_its_key(&operator, &[&one, &other]);
+    let fewer = each_with_its_key(&operator, &[&one]);
+    for (name, key) in [("one.nk", &one), ("other.nk", &other)] {
+        place.file(name, key.seed().expect("a private key"));
+    }
+    let bus = Bus::for_those(&place, operator, &both);
+    let args = [&target.url(), "-R", "50", "-d", "1s", "--no-preflight"];
+    let agents = ["one", "other"].map(|name| bus.agent(&place, name, &["--nkey", &format!("{name}.nk")]));
+    bus.run(&place, "2", &args).wait().run().assert_all("ok");
+    for agent in agents {
+        assert_eq!(agent.wait().code(), Some(0));
+    }
+    bus.lets_in(&place, &fewer);
+    let is_refused = || {
+        let again = Somebody::join(&bus.url, Some(&other));
+        std::thread::sleep(Duration::from_millis(50));
+        again.err().is_some_and(|refused| refused.contains("Authorization Violation"))
+    };
+    assert!((0..200).any(|_| is_refused()), "it has read its file anew");
+    let refused = bus.agent(&place, "other-again", &["--nkey", "other.nk"]).wait();
+    assert_eq!(refused.code(), Some(2), "{refused:?}");
+    let goes_on = bus.agent(&place, "one-again", &["--nkey", "one.nk"]);
+    let place_of_second = Place::new();
+    place_of_second.file("operator.nk", bus.operator.seed().expect("a private key"));
+    bus.run(&place_of_second, "1", &args).wait().run().assert_all("ok");
+    assert_eq!(goes_on.wait().code(), Some(0));
 }

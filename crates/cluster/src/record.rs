@@ -88,12 +88,13 @@ impl Outbox {
         Outbox { dir, names, told: BTreeMap::new(), waited: 0 }
     }
 
-    /// What is to be told next; nothing where all has been told that is there.
+    /// What is to be told next; nothing where all has been told that is there. A document that replaces another one says that the
+    /// record is whole: it waits for all the rest, so that nobody has it without what it speaks of.
     ///
     /// # Errors
     /// A file can't be read.
     pub fn piece(&mut self, now: Time) -> io::Result<Option<(Place, Vec<u8>)>> {
-        let mut next = None;
+        let (mut next, mut last) = (None, None);
         for name in &self.names {
             let Some(file) = open(&self.dir.join(name))? else { continue };
             let known = file.metadata()?;
@@ -105,14 +106,20 @@ impl Outbox {
             told.seen(known.len(), now);
             let offset = told.bytes.unwrap_or(0);
             let missing = known.len().saturating_sub(offset).min(PIECE_BYTES_MAX);
-            if next.is_some() || missing == 0 && told.bytes.is_some() {
+            if missing == 0 && told.bytes.is_some() {
                 continue;
             }
-            let mut bytes = vec![0; missing as usize];
-            file.read_exact_at(&mut bytes, offset)?;
-            next = Some((Place { name: name.clone(), version: told.version, offset }, bytes));
+            let replaces = look.document.is_some() && told.version > 1;
+            let found = if replaces { &mut last } else { &mut next };
+            if found.is_none() {
+                let place = Place { name: name.clone(), version: told.version, offset };
+                *found = Some((place, file, missing));
+            }
         }
-        Ok(next)
+        let Some((place, file, missing)) = next.or(last) else { return Ok(None) };
+        let mut bytes = vec![0; missing as usize];
+        file.read_exact_at(&mut bytes, place.offset)?;
+        Ok(Some((place, bytes)))
     }
 
     /// So many bytes have arrived there.
@@ -387,6 +394,25 @@ mod tests {
         assert_eq!((place.version, newer.version, outbox.behind(1_190)), (1, 2, 90));
         outbox.told(&place, bytes, 1_200);
         assert_eq!(outbox.behind(1_200), 100, "the old one is nobody's any more");
+    }
+
+    /// Whoever is cut off from the start to the end tells the lines first.
+    #[test]
+    fn a_document_that_replaces_another_one_comes_last() {
+        let from = tempfile::tempdir().unwrap();
+        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
+        let mut next = || {
+            let (place, bytes) = outbox.piece(0).expect("files")?;
+            outbox.told(&place, bytes.len() as u64, 0);
+            Some((place.name, place.version))
+        };
+        fs::write(from.path().join("run.json"), "1").unwrap();
+        fs::write(from.path().join("lines"), "1").unwrap();
+        assert_eq!(next(), Some(("run.json".into(), 1)), "the first one comes first");
+        fs::write(from.path().join("run.json"), "22").unwrap();
+        assert_eq!(next(), Some(("lines".into(), 1)));
+        assert_eq!(next(), Some(("run.json".into(), 2)));
+        assert_eq!(next(), None);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use failures::{FAILURES_FILE, FailureWriter};
 pub use following::Following;
 pub use merge::merge;
 pub use merged_header::MergeError;
-pub use reader::{IntervalsRead, RecordedRun, read_folder};
+pub use reader::{IntervalsRead, RecordedRun, check_folder, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
 pub use values::{VALUES_FILE, ValuesWriter};
 pub use watch::{WATCH_FILE, WatchWriter};

@@ -48,6 +48,14 @@ pub fn read_folder(dir: &Path) -> Result<RecordedRun, FolderError> {
     }
 }
 
+/// Reads what a [`merge`](super::merge) reads of a run folder, and keeps nothing of it.
+///
+/// # Errors
+/// It is no run folder, or something else stands in it than intervals. One that breaks off is none.
+pub fn check_folder(dir: &Path) -> Result<(), FolderError> {
+    read_folder(dir)?.for_each_interval(|_| ()).map(drop)
+}
+
 impl RecordedRun {
     /// The folder.
     pub fn dir(&self) -> &Path {

@@ -6,7 +6,7 @@ use super::local::{self, Local};
 use super::together::Together;
 use super::told::{ToldOf, told_by};
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{NOTHING_KNOWN, RECORD, beside, keys, offered};
+use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered};
 use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
@@ -16,12 +16,11 @@ use crate::run::guards::Guards;
 use crate::signals::Interruptions;
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
-use unblink_artifact::folder::{self, RUN_FILE, read_folder};
+use unblink_artifact::folder;
 use unblink_cluster::agent::SCRIPT_STOPS;
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
 use unblink_cluster::coordinator::{Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
@@ -263,7 +262,7 @@ impl Fleet {
         let watching =
             Watching { bus: &bus, told: &told, interruptions, local: self.local.as_mut(), shown, together };
         self.is_awaited = more;
-        let Seen { outcome, folders: mut from, mut notes, rule } = watched(watching)?;
+        let Seen { outcome, folders, mut notes, rule } = watched(watching)?;
         drop(switches);
         bus.end();
         interruptions.defer("stopping");
@@ -276,10 +275,10 @@ impl Fleet {
         Ok(match outcome {
             FleetOutcome::NotBegun(why) => Led::NotBegun(why),
             FleetOutcome::Run { start_at, parts, stopped } => {
+                let mut from = gathered::mergeable(folders, &parts, &mut notes);
                 if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
-                    from = with_own(from, local.records(self.led));
+                    from = gathered::with_own(from, local.records(self.led));
                 }
-                from.retain(|dir| dir.join(RUN_FILE).exists());
                 Led::Run { from, told: ToldOf { run, start_at, parts, stopped, notes, rule } }
             }
         })
@@ -381,16 +380,4 @@ fn check_free(dir: &Path, is_local: bool) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Of each share the record that its agent has itself, if it is there: it goes at least as far as what came over the bus.
-fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut by_share = BTreeMap::new();
-    for dir in gathered.into_iter().chain(own) {
-        let share = read_folder(&dir).ok().and_then(|run| run.header.agents.first().map(|agent| agent.first));
-        if let Some(share) = share {
-            by_share.insert(share, dir);
-        }
-    }
-    by_share.into_values().collect()
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod causes;
 mod fleet;
+mod gathered;
 mod kept;
 mod keys;
 mod led;

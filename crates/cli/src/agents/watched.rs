@@ -15,7 +15,7 @@ use std::time::Duration;
 use unblink_artifact::document::Aborted;
 use unblink_cluster::bus::{CoordinatorBus, Record, Told};
 use unblink_cluster::coordinator::FleetOutcome;
-use unblink_cluster::message::Cause;
+use unblink_cluster::message::{AgentId, Cause};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -47,8 +47,8 @@ pub(super) struct Shown {
 /// What came of it.
 pub(super) struct Seen {
     pub outcome: FleetOutcome,
-    /// Folders of the records.
-    pub folders: Vec<PathBuf>,
+    /// Folders of the records, each with the agent whose it is.
+    pub folders: Vec<(AgentId, PathBuf)>,
     pub notes: Vec<String>,
     /// The rule that has held for the figures of all, if one has.
     pub rule: Option<String>,
@@ -98,7 +98,7 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                 notes.push(what);
             }
             Ok(Told::Done(outcome, folders)) => {
-                let records = folders.iter().map(|dir| Record { dir: Some(dir.clone()), is_over: true });
+                let records = folders.iter().map(|(_, dir)| Record { dir: Some(dir.clone()), is_over: true });
                 let last = together.look(&records.collect::<Vec<_>>());
                 rule = rule.or_else(|| rule_of(&last?));
                 output::clear_live();

@@ -39,9 +39,32 @@ impl Bus {
         Bus { child, dir, url, operator }
     }
 
+    /// One that lets in whom a file `nats.conf` in `place` names ([`Bus::lets_in`]).
+    pub(crate) fn for_those(place: &Place, operator: KeyPair, users: &str) -> Bus {
+        place.file("operator.nk", operator.seed().expect("a private key"));
+        let dir = place.path().join("bus");
+        std::fs::create_dir_all(&dir).expect("a folder");
+        place.file("nats.conf", users);
+        let mut command = Command::new(server());
+        command.args(["-a", "127.0.0.1", "-p", "-1", "-c"]).arg(place.path().join("nats.conf"));
+        let (child, url) = Bus::started(command, &dir);
+        Bus { child, dir, url, operator }
+    }
+
+    /// From now on those of this file, once it has read it.
+    pub(crate) fn lets_in(&self, place: &Place, users: &str) {
+        place.file("nats.conf", users);
+        self.signal(Signal::HUP);
+    }
+
     fn spawn(dir: &Path, port: &str) -> (Child, String) {
         let mut command = Command::new(server());
-        command.args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"]).arg(dir.join("kept"));
+        command.args(["-a", "127.0.0.1", "-p", port]);
+        Bus::started(command, dir)
+    }
+
+    fn started(mut command: Command, dir: &Path) -> (Child, String) {
+        command.args(["-js", "-sd"]).arg(dir.join("kept"));
         command.arg("--ports_file_dir").arg(dir);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let ports = dir.join(format!("nats-server_{}.ports", child.id()));

@@ -81,8 +81,8 @@ pub enum Told {
         /// Of each agent that takes part.
         records: Vec<Record>,
     },
-    /// It is over. With the folders of the records that have come.
-    Done(FleetOutcome, Vec<PathBuf>),
+    /// It is over. With the folders of the records that have come, each with the agent whose it is.
+    Done(FleetOutcome, Vec<(AgentId, PathBuf)>),
     /// The records can't be kept.
     Broken(String),
 }
@@ -335,7 +335,7 @@ impl<T: FnMut(Told)> Life<T> {
         }
         let Some(outcome) = done else { return false };
         let _ = tokio::time::timeout(Duration::from_secs(2), self.client.flush()).await;
-        let folders = self.inboxes.values().map(|(_, dir)| dir.clone()).collect();
+        let folders = self.inboxes.iter().map(|(agent, (_, dir))| (agent.clone(), dir.clone())).collect();
         let _ = (self.kept.keep)(None);
         (self.tell)(Told::Done(outcome, folders));
         true

@@ -2,6 +2,7 @@
 
 use super::books::Counts;
 use super::{Node, World};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{RunDocument, ValidityStatus};
 use unblink_artifact::folder::{FolderError, RUN_FILE, merge, read_folder, replay};
@@ -37,13 +38,17 @@ impl World {
             .map(|number| if parts.is_empty() { self.own_dir(number) } else { self.gathered_dir(number) })
             .collect();
         let to = place.join("merged");
-        let here: Result<Vec<Option<Here>>, FolderError> = dirs.iter().map(|dir| here(dir)).collect();
-        let Ok(here) = here else {
-            // A document came before the first line of its record, and then nothing: an error is no number.
-            let some = dirs.into_iter().filter(|dir| dir.join(RUN_FILE).exists()).collect::<Vec<_>>();
-            assert!(merge(&some, &to).is_err(), "seed {}", self.seed);
-            return None;
-        };
+        // Of who is lost anything may be missing, the first line of its record as well: then it is left out, as if nothing had come.
+        let lost: BTreeSet<usize> =
+            parts.iter().filter(|part| part.is_lost).map(|part| number_of(&part.agent)).collect();
+        let here: Vec<Option<Here>> = (0..)
+            .zip(&dirs)
+            .map(|(number, dir)| match here(dir) {
+                Ok(here) => here,
+                Err(_) if lost.contains(&number) => None,
+                Err(error) => panic!("seed {}: agent {number} is not lost, and {error}", self.seed),
+            })
+            .collect();
         for part in parts.iter().filter(|part| !part.is_lost) {
             let number = number_of(&part.agent);
             let node = &self.nodes[number];

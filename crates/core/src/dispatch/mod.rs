@@ -314,6 +314,7 @@ impl<L: Load> Dispatch<L> {
         let mut lanes_left = self.lanes.len();
         if self.has_ceased {
             self.end_waiting(now, rec);
+            self.lanes.iter_mut().for_each(|lane| lane.connections.look_at_block(now));
             lanes_left = 0;
         }
         for _ in 0..lanes_left {

@@ -23,9 +23,7 @@ impl<L: Load> Dispatch<L> {
         loop {
             let Dispatch { load, lanes, flights, policy, sends, .. } = &mut *self;
             let lane = &mut lanes[origin];
-            if lane.connections.blocked_until.is_some_and(|until| until <= now) {
-                lane.connections.blocked_until = None;
-            }
+            lane.connections.look_at_block(now);
             if lane.has_others || !lane.resend.is_empty() {
                 return self.pump_others(origin, now, out, rec);
             }

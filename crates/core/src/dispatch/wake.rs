@@ -86,8 +86,9 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.pace.as_ref().and_then(Pace::until));
             if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
                 no_later(Some(oldest.intended + timeout));
-                no_later(connections.blocked_until);
             }
+            // Whoever waits then: an arrival, a further attempt, a second send, or a pool that is to keep its size.
+            no_later(connections.blocked_until);
         }
         no_later(self.load.as_ref().map(|load| self.drain_end(load)));
         wake
@@ -100,16 +101,12 @@ impl<L: Load> Dispatch<L> {
         let mut wake = Instant(u64::MAX);
         let mut no_later = |at: Option<Instant>| wake = at.map_or(wake, |at| wake.min(at));
         no_later(self.next_again());
-        for (origin, Lane { connections, own, sockets, .. }) in self.lanes.iter().enumerate() {
+        for (origin, Lane { connections, own, .. }) in self.lanes.iter().enumerate() {
             no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(self.first_socket(origin).map(|intended| intended + timeout));
-            let sockets_wait = sockets.as_ref().is_some_and(|sockets| sockets.waiting() > 0);
-            no_later(connections.blocked_until.filter(|_| sockets_wait));
             if own.is_some() {
-                let for_own = self.oldest_for_own(origin);
-                no_later(for_own.map(|intended| intended + timeout));
-                no_later(connections.blocked_until.filter(|_| for_own.is_some()));
+                no_later(self.oldest_for_own(origin).map(|intended| intended + timeout));
             }
         }
         wake

@@ -17,6 +17,14 @@ impl Connections {
         self.opening.len < self.opening_max && self.blocked_until.is_none() && !is_pausing
     }
 
+    /// Ends the pause after a connection for which this machine had no port or descriptor.
+    #[inline(always)] // in each turn
+    pub(in crate::dispatch) fn look_at_block(&mut self, now: Instant) {
+        if self.blocked_until.is_some_and(|until| until <= now) {
+            self.blocked_until = None;
+        }
+    }
+
     /// Whether connections should be opened for this many waiting arrivals.
     #[inline]
     pub(in crate::dispatch) fn want_more(&self, waiting: u64, now: Instant) -> bool {
