@@ -77,6 +77,7 @@ mod plan_values;
 mod poolers;
 mod pools;
 mod postgres;
+mod postgres_faults;
 mod preflight;
 mod protocol_broken;
 mod record;
