@@ -7,7 +7,7 @@ mod support;
 #[path = "support/watched.rs"]
 mod watched;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{Place, Run, Said};
 
 /// Where it listens, as in a URL.
@@ -206,13 +206,14 @@ fn a_table_may_change_in_a_run() {
     once(&url, "ALTER TABLE item ADD more text");
     let run = started.wait().run();
     run.assert_all("ok");
+    assert!(run.connections("prepared_again") > 0, "{run:?}");
     let all = ["-n", "1", "--cql", "SELECT count(*) FROM item", "--expect", "regex ^1200\\n$"];
     keyspace.run(&all).assert_all("ok");
 }
 
-/// Asks `tools/test-cassandra --two` for something, and waits until it is done.
-fn ask_for(two: &str, what: &str, done: &str) {
-    let path = |suffix: &str| format!("{two}.{suffix}");
+/// Asks `tools/test-cassandra` for something by a file beside `node`, and waits until it is done.
+fn ask_for(node: &str, what: &str, done: &str) {
+    let path = |suffix: &str| format!("{node}.{suffix}");
     std::fs::write(path(what), "").expect("a file");
     let is_done = || match done {
         "" => !std::path::Path::new(&path(what)).exists(),
@@ -221,6 +222,40 @@ fn ask_for(two: &str, what: &str, done: &str) {
     while !is_done() {
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// What is due while it is gone fails at once, and attempts to connect are few: the first pause is 10 ms, each that follows is twice as
+/// long, and none is longer than 200 ms.
+#[test]
+fn the_only_node_may_be_killed_and_come_back() {
+    let Ok(one) = std::env::var("UNBLINK_CASSANDRA_ONE") else { return };
+    let Some(keyspace) = Keyspace::new("unblink_killed", &[TABLE]) else { return };
+    let (place, url) = (Place::new(), keyspace.url());
+    let load = ["-R", "100", "-d", "120s", "-c", "4", "-t", "1", "--timeout", "5s", "--no-preflight"];
+    let args = [&["run", &url, "--json", "-o", "out", "--cql", WRITE], &load[..]].concat();
+    let started = support::Started::spawn(&mut place.command(&args));
+    std::thread::sleep(Duration::from_secs(5));
+    let killed = Instant::now();
+    ask_for(&one, "kill", "");
+    std::thread::sleep(Duration::from_secs(2));
+    ask_for(&one, "start", "started");
+    let gone_s = killed.elapsed().as_secs();
+    assert!(gone_s < 90, "it took {gone_s} s to come back");
+    let run = started.wait().run();
+    run.assert_accounts();
+    assert_eq!(run.arrivals("scheduled"), 12_000);
+    assert_eq!(run.arrivals("unsent") + run.arrivals("unfinished"), 0, "{run:?}");
+    let kinds = run.at("/failures").as_object().expect("kinds").keys().cloned().collect::<Vec<_>>();
+    let known = ["connect_refused", "reset", "closed_early", "cql_write_timeout", "cql_overloaded"];
+    assert!(kinds.iter().all(|kind| known.contains(&kind.as_str())), "{kinds:?}");
+    // All but what was due while it was gone, and in the first seconds of it that are slow.
+    assert!(run.arrivals("ok") > (120 - gone_s - 15) * 100, "{gone_s} s: {run:?}");
+    // Those that were under way when it was killed, five until the pause is as long as it gets, and then one each 200 ms.
+    let refused = run.connections("refused");
+    assert!((1..=4 + 5 + 5 * (gone_s + 2)).contains(&refused), "{gone_s} s: {run:?}");
+    assert!(refused * 10 < run.failures("connect_refused"), "{run:?}");
+    assert!(run.connections("opened") > 4 && run.connections("peak") == 4, "{run:?}");
+    keyspace.run(&["-n", "40", "--cql", "SELECT id FROM item WHERE id = {{index}}"]).assert_all("ok");
 }
 
 /// Cassandra itself says where rows are: with one replica, those of a node that is gone are unavailable, and no others. So it knows as

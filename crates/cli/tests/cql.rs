@@ -195,8 +195,10 @@ fn many_requests_are_under_way_on_a_connection_and_answered_in_any_order() {
 fn statements_that_a_server_forgot_are_prepared_again_and_sent_again() {
     let server = Server::start(Manner { forgets_after: Some(7), ..Manner::default() });
     let args = ["-c", "2", "--let", "id=uniform(1, 100)", "--cql", SELECT, "--expect", "status=rows"];
-    run(&server, &args).assert_all("ok");
+    let run = run(&server, &args);
+    run.assert_all("ok");
     assert!(server.log.lock().expect("no thread died").prepared.len() > 4);
+    assert!(run.connections("prepared_again") > 1, "{run:?}");
 }
 
 #[test]

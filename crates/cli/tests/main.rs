@@ -78,6 +78,7 @@ mod plan_values;
 mod poolers;
 mod pools;
 mod postgres;
+mod postgres_faults;
 mod preflight;
 mod protocol_broken;
 mod record;

@@ -24,11 +24,11 @@ fn pooler(servers: usize) -> SocketAddr {
     address
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-fn error(state: &str) -> Vec<u8> {
+pub(crate) fn error(state: &str) -> Vec<u8> {
     message(b'E', format!("SERROR\0C{state}\0Ma statement\0\0").as_bytes())
 }
 
@@ -91,9 +91,9 @@ fn answer(transaction: &[(u8, Vec<u8>)], servers: &Servers) -> Vec<u8> {
     out
 }
 
-fn run(address: SocketAddr, more: &[&str]) -> Run {
+fn asked(address: SocketAddr, more: &[&str]) -> Run {
     let url = format!("postgres://bench@{address}/shop");
-    let args = ["run", &url, "--json", "-R", "200", "-n", "100", "-c", "4", "--sql", "SELECT {{index}}"];
+    let args = ["run", &url, "--json", "-R", "200", "-n", "100", "--sql", "SELECT {{index}}"];
     let run = Place::new().call(&[&args[..], more].concat()).run();
     run.assert_accounts();
     run
@@ -103,18 +103,26 @@ fn run(address: SocketAddr, more: &[&str]) -> Run {
 fn what_others_have_prepared_keeps_nobody_out() {
     let address = pooler(1);
     for _ in 0..2 {
-        let run = run(address, &[]);
+        let run = asked(address, &["-c", "4"]);
         run.assert_all("ok");
         assert_eq!((run.connections("opened"), run.connections("failed")), (4, 0), "{run:?}");
     }
 }
 
 #[test]
-fn what_is_prepared_elsewhere_fails_once_at_the_most_on_each_connection() {
-    let address = pooler(2);
-    let first = run(address, &["--no-preflight"]);
-    let lost = first.failures("postgres_invalid_statement_name");
-    assert!(lost <= 4 && first.arrivals("ok") + lost == 100, "{first:?}");
-    // All servers have it now.
-    run(address, &[]).assert_all("ok");
+fn what_is_prepared_elsewhere_is_prepared_again_for_the_same_request() {
+    // Two of them have it when the load begins: those that the connections met at their logins.
+    for (pool, depth) in [("2", "1"), ("2", "8"), ("1", "1")] {
+        let address = pooler(9);
+        let run = asked(address, &["--no-preflight", "-c", pool, "--depth", depth]);
+        run.assert_all("ok");
+        let again = run.connections("prepared_again");
+        let under_way = pool.parse::<u64>().expect("a number") * depth.parse::<u64>().expect("a number");
+        assert!((1..=under_way).contains(&again), "{again} of {under_way}: {run:?}");
+        assert_eq!(run.connections("failed"), 0, "{run:?}");
+    }
+    // The check before the run gets through as well, and from then on all bring their statement.
+    let run = asked(pooler(9), &["-c", "2"]);
+    run.assert_all("ok");
+    assert!(run.at("/origins/0/connections").get("prepared_again").is_none(), "{run:?}");
 }

@@ -1,8 +1,25 @@
 //! What a connection has yet to write, where requests are written one behind the other and answers come in their order.
 
-/// The memory of connections that have nothing to write. Those of a thread use it in turn.
+/// Memory for what is written, which the connections of a thread use in turn.
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Vec<Vec<u8>>);
+
+impl Spare {
+    /// Memory with nothing in it.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// What was taken.
+    #[inline]
+    pub(crate) fn give(&mut self, mut bytes: Vec<u8>) {
+        if bytes.capacity() > 0 {
+            bytes.clear();
+            self.0.push(bytes);
+        }
+    }
+}
 
 /// A request that is written where it lies.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +43,7 @@ impl Outgoing {
     #[inline]
     pub(crate) fn out(&mut self, spare: &mut Spare) -> &mut Vec<u8> {
         if self.out.capacity() == 0 {
-            self.out = spare.0.pop().unwrap_or_default();
+            self.out = spare.take();
         }
         &mut self.out
     }
@@ -88,8 +105,8 @@ impl Outgoing {
     /// An idle connection holds no memory for what it writes.
     #[inline]
     pub(crate) fn rest(&mut self, spare: &mut Spare) {
-        if self.out.is_empty() && self.out.capacity() > 0 {
-            spare.0.push(std::mem::take(&mut self.out));
+        if self.out.is_empty() {
+            spare.give(std::mem::take(&mut self.out));
         }
     }
 }

@@ -4,6 +4,9 @@
 //! to prepared statements and ends in a Sync of its own, so that an error of one leaves those behind it alone. Values are never
 //! spliced into a statement's text ([`Transaction`]). Nothing of an answer is kept: [`reader`] checks it as its bytes pass by.
 
+#[cfg(test)]
+mod again;
+mod asked;
 mod codes;
 mod columns;
 mod connection;

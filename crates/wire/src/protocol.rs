@@ -101,6 +101,8 @@ pub trait Sink {
     fn pinged(&mut self) {}
     /// A request that is made of several asks the next of them, now that the one before it is answered.
     fn followed(&mut self, _tag: Tag) {}
+    /// The target did not know a statement of a request, which is prepared again and sent again.
+    fn prepared_again(&mut self, _tag: Tag) {}
     /// A whole message that nobody has asked for by its place is what the request with this number waits for.
     fn wants(&mut self, _number: u32, _message: &[u8]) -> bool {
         true

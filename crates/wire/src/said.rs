@@ -35,6 +35,9 @@ impl Sink for Said {
     fn followed(&mut self, tag: Tag) {
         self.lines.push(format!("followed {}", tag.0));
     }
+    fn prepared_again(&mut self, tag: Tag) {
+        self.lines.push(format!("again {}", tag.0));
+    }
     fn done(&mut self, tag: Tag, Reply { code, body_bytes, .. }: Reply) {
         self.lines.push(format!("done {} {} {body_bytes}", tag.0, (self.code_name)(code)));
     }

@@ -94,7 +94,7 @@ proptest! {
     fn broken_sequences_are_the_same_however_they_are_cut(
         parts in vec(prop_oneof![
             Just(bound()), Just(row(&[Some(b"a".to_vec()), None])), Just(complete("SELECT 1")), Just(ready(b'I')), Just(ready(b'T')),
-            Just(error("ERROR", "40001")), Just(error("FATAL", "57P01")), Just(message(b'N', b"SNOTICE\0\0")),
+            Just(error("ERROR", "40001")), Just(error("ERROR", "26000")), Just(error("FATAL", "57P01")), Just(message(b'N', b"SNOTICE\0\0")),
             Just(message(b'A', b"\0\0\0\x01a\0b\0")), Just(message(b'S', b"a\0b\0")), Just(message(b'G', b"\0\0\0")),
             Just(message(b'1', b"")), Just(message(b'R', b"\0\0\0\0")), vec(any::<u8>(), 1..9),
         ], 0..12),
@@ -131,6 +131,38 @@ fn an_error_of_one_transaction_leaves_those_behind_it_alone() {
         Event::Done(2, "done", true),
     ];
     assert_eq!(events.into_iter().filter(|event| matches!(event, Event::Done(..))).collect::<Vec<_>>(), ends);
+}
+
+/// What was sent behind it is answered first.
+#[test]
+fn a_transaction_whose_statement_is_lost_is_sent_once_more() {
+    let lost = [error("ERROR", "26000"), ready(b'I')].concat();
+    let done = [message(b'1', b""), bound(), complete("SELECT 1"), ready(b'I')].concat();
+    let ends = |parts: &[Vec<u8>]| {
+        let (events, result) = events(parts);
+        assert_eq!(result, Ok(()));
+        events.into_iter().filter(|event| !matches!(event, Event::First(_))).collect::<Vec<_>>()
+    };
+    let whole = |number, code| Event::Done(number, code, true);
+    let both = [lost.clone(), done.clone(), lost.clone(), done.clone(), lost.clone()];
+    let expected = [
+        Event::Again(0),
+        whole(1, "done"),
+        Event::Again(2),
+        whole(0, "done"),
+        whole(2, "invalid_statement_name"),
+    ];
+    assert_eq!(ends(&both), expected);
+    // In a transaction that is open nothing can be done but to roll back.
+    for status in [b'T', b'E'] {
+        let failed = [error("ERROR", "26000"), ready(status)].concat();
+        assert_eq!(ends(&[failed]), [Event::Done(0, "invalid_statement_name", false)]);
+    }
+    // Where it had begun, something may have been done.
+    let begun = [bound(), error("ERROR", "26000"), ready(b'I')].concat();
+    assert_eq!(ends(&[begun]), [whole(0, "invalid_statement_name")]);
+    let fatal = error("FATAL", "26000");
+    assert_eq!(ends(&[fatal]), [Event::Retired, Event::Done(0, "invalid_statement_name", false)]);
 }
 
 #[test]

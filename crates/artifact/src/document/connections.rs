@@ -106,6 +106,9 @@ pub struct Connections {
     /// Requests that followed another one of the same arrival, once that was answered: commands of a read-modify-write or of a scan.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub followed: u64,
+    /// Requests of which the target had lost a statement: it was prepared again, and the request sent again on the same connection.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prepared_again: u64,
     /// Of the failed attempts, those that the target refused because it had as many connections as it takes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub full: u64,

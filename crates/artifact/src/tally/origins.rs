@@ -117,6 +117,7 @@ fn connections(
         pinged: counts.pinged,
         asked_to_wait: counts.asked_to_wait,
         followed: counts.followed,
+        prepared_again: counts.prepared_again,
         full: counts.full,
         allowed_none: counts.allowed_none,
         held: counts.held,

@@ -118,6 +118,8 @@ counted! {
         asked_to_wait,
         /// Requests that followed another one of the same arrival, once that was answered.
         followed,
+        /// Requests of which the target did not know a statement, which was prepared again and sent again. No attempt of its own.
+        prepared_again,
         /// Attempts that failed because the target takes no more connections, as it said.
         full,
         /// How often the target said that a connection takes no requests at once.

@@ -144,6 +144,8 @@ impl Transport {
             let what = match bytes {
                 [one] if *one == b'N' => "the target does not take TLS",
                 [one, ..] if *one == granted => "the target sent more than its word before the TLS handshake",
+                // Its text came in plain text as well, so that it is not shown.
+                [b'E', ..] => "the target answers to the request for TLS with an error, which its log tells",
                 _ => "the target does not answer to the request for TLS",
             };
             let error = io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {remedy}"));

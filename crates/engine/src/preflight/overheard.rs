@@ -216,6 +216,10 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.followed(tag);
     }
 
+    fn prepared_again(&mut self, tag: Tag) {
+        self.sink.prepared_again(tag);
+    }
+
     fn wants(&mut self, number: u32, message: &[u8]) -> bool {
         self.sink.wants(number, message)
     }

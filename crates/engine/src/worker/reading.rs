@@ -48,7 +48,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
             let beside = &mut self.common.hearing.beside;
-            if beside.unsolicited + beside.pinged + beside.asked_to_wait + beside.followed > 0 {
+            let told = beside.unsolicited + beside.pinged + beside.asked_to_wait;
+            if told + beside.followed + beside.prepared_again > 0 {
                 recorder.connections(usize::from(id.origin)).add(&std::mem::take(beside));
             }
         }

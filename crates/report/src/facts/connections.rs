@@ -34,6 +34,7 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("requests without a partition key", c.without_key),
         ("closed to spread over the nodes", c.closed_to_spread),
         ("requests that followed another of their arrival", c.followed),
+        ("requests whose statement was prepared again", c.prepared_again),
         ("stopped by a limit of this machine", c.local_limit),
     ]
     .into_iter()

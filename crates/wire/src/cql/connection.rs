@@ -264,6 +264,7 @@ impl Protocol for Cql {
                 }
                 Next::PrepareAgain => {
                     (stream.waits, stream.is_second) = (Waits::Preparing, true);
+                    sink.prepared_again(stream.tag);
                     let (cql, _) = &self.session.statements[place];
                     put_prepare(number, cql, self.outgoing.out(&mut shared.spare));
                     self.streams.preparing += 1;

@@ -187,7 +187,7 @@ mod tests {
         let unprepared = frame(0, opcode::ERROR, b"\0\0\x25\0\0\x04gone\0\x02f2");
         let answers = [result(0, ROW), unprepared, prepared(0, 2, 0, "g2"), result(0, VOID)];
         let (said, written, is_answering) = driven(vec![read_modify_write()], "2", &answers);
-        assert_eq!(said, ["first 0", "followed 0", "done 0 void 2"]);
+        assert_eq!(said, ["first 0", "followed 0", "again 0", "done 0 void 2"]);
         assert!(written[2].contains("UPDATE t SET f2 = ? WHERE k = ?"), "{written:?}");
         assert!(
             written[3].contains("\0\u{2}g2") && written[3].ends_with("\0\0\0\u{1}2\0\0\0\u{1}2"),

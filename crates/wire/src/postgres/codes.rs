@@ -89,6 +89,11 @@ pub(super) fn of_state(state: &[u8]) -> u16 {
     NAMES.iter().position(|name| *name == called).unwrap_or(NAMES.len() - 1) as u16
 }
 
+/// The target does not know a statement by its name.
+pub(super) fn is_of_lost_statement(code: u16) -> bool {
+    name(code) == "invalid_statement_name"
+}
+
 /// What the code of an answer is called.
 pub fn name(code: u16) -> &'static str {
     NAMES.get(usize::from(code)).unwrap_or(&"other")

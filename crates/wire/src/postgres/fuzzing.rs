@@ -9,6 +9,7 @@ use crate::Limits;
 use crate::blank::NothingToFill;
 use crate::cuts;
 use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a connection said, in order; pieces of one answer that follow each other are one.
@@ -20,6 +21,8 @@ pub enum Event {
     First(u64),
     /// Rows as text.
     Body(u64, Vec<u8>),
+    /// Its statement was not there: it is prepared and sent again.
+    Again(u64),
     /// It is whole: the name of its code, and whether the connection goes on.
     Done(u64, &'static str, bool),
     /// A notification.
@@ -39,16 +42,15 @@ pub struct Driven {
     pub result: Result<(), Violation>,
 }
 
-#[derive(Default)]
 struct Heard {
     events: Vec<Event>,
-    /// Answers that were whole: they come in order.
-    done: u64,
+    /// Transactions in the order of their answers.
+    under_way: VecDeque<u64>,
 }
 
 impl Heard {
     fn push(&mut self, tag: Tag, event: Event) {
-        assert!(tag.0 == self.done && tag.0 < TRANSACTIONS, "{event:?} of what is not next");
+        assert_eq!(self.under_way.front(), Some(&tag.0), "{event:?} of what is not next");
         self.events.push(event);
     }
 }
@@ -93,7 +95,13 @@ impl Sink for Heard {
         let text: usize = self.events.iter().map(length).sum();
         assert_eq!(text as u64, body_bytes, "another length than that of its rows");
         self.push(tag, Event::Done(tag.0, NAMES[usize::from(code)], reusable));
-        self.done += 1;
+        self.under_way.pop_front();
+    }
+
+    fn prepared_again(&mut self, tag: Tag) {
+        assert!(!self.events.contains(&Event::Again(tag.0)), "sent a third time");
+        self.push(tag, Event::Again(tag.0));
+        self.under_way.rotate_left(1);
     }
 
     fn lost(&mut self, _: Tag, _: Violation, _: bool) {
@@ -128,8 +136,8 @@ pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl Fn
         limits: Limits { body_bytes_max: bytes_max, ..Limits::default() },
         depth: TRANSACTIONS as u32,
     };
-    let (mut connection, mut shared, mut heard) =
-        (Postgres::new(&settings), Postgres::shared(1), Heard::default());
+    let mut heard = Heard { events: Vec::new(), under_way: (0..TRANSACTIONS).collect() };
+    let (mut connection, mut shared) = (Postgres::new(&settings), Postgres::shared(1));
     assert_eq!(connection.begin(Carrier::Plain), Ok(false));
     assert_eq!(written(&mut connection, &[]), &*settings.session.startup);
     if is_ready {
@@ -142,13 +150,16 @@ pub fn drive(is_ready: bool, bytes_max: u64, bytes: &[u8], mut next_len: impl Fn
         let ready = transactions[0].ready().expect("always the same");
         assert_eq!(written(&mut connection, &transactions), ready.repeat(TRANSACTIONS as usize));
     }
+    let mut unnamed = Vec::new();
+    transactions[0].write(false, &mut NothingToFill, &mut unnamed);
     let (mut at, mut result, mut out) = (0, Ok(()), Vec::new());
     while at < bytes.len() && result.is_ok() {
         let len = next_len().clamp(1, bytes.len() - at);
         result = connection.feed(&mut shared, &bytes[at..at + len], &mut heard);
         at += len;
         out.extend(written(&mut connection, &transactions));
-        assert!(!is_ready || out.is_empty(), "nothing is ever answered");
+        let again = heard.events.iter().filter(|event| matches!(event, Event::Again(_))).count();
+        assert!(!is_ready || out == unnamed.repeat(again), "nothing else is ever answered");
     }
     Driven { events: heard.events, written: out, result }
 }

@@ -51,6 +51,13 @@ pub(super) fn sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
 
+/// The first of several whole messages: its type, its fields, and what follows it.
+pub(super) fn split(messages: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&[kind, ref length @ ..], _) = messages.split_first_chunk::<5>()?;
+    let end = 1 + u32::from_be_bytes(*length) as usize;
+    Some((kind, messages.get(5..end)?, &messages[end..]))
+}
+
 /// A field of an error, by its letter; `payload` may be cut.
 pub(super) fn field(payload: &[u8], letter: u8) -> Option<&[u8]> {
     payload.split(|&byte| byte == 0).take_while(|field| !field.is_empty()).find_map(|field| {

@@ -1,6 +1,6 @@
 //! What every connection of a run does before its first request.
 
-use super::message::{parse, sync, text, untyped};
+use super::message::{message, parse, split, sync, text, untyped};
 use super::scram::Keys;
 use super::sql::Transaction;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -38,6 +38,8 @@ pub struct Session {
     pub(super) prepare: Box<[u8]>,
     /// How many these are.
     pub(super) statements: usize,
+    /// Their texts, by name.
+    texts: BTreeMap<Box<[u8]>, Box<str>>,
     pub(super) keys: Keys,
     nonces: Nonces,
     /// A connection has met a pooler that gives each transaction another server: statements are there or not by chance.
@@ -81,6 +83,7 @@ impl Session {
             startup: startup.into(),
             prepare: prepare.into(),
             statements: all.len(),
+            texts: all.into_iter().map(|(name, sql)| (name.as_bytes().into(), sql.into())).collect(),
             keys: Keys::default(),
             nonces,
             is_pooled: AtomicBool::new(false),
@@ -96,6 +99,26 @@ impl Session {
     /// They can't, on no connection.
     pub(super) fn unprepare(&self) {
         self.is_pooled.store(true, Ordering::Relaxed);
+    }
+
+    /// Appends the messages `sent`, in which each statement that was asked for by its name is prepared without one instead.
+    pub(super) fn put_unnamed(&self, mut sent: &[u8], out: &mut Vec<u8>) {
+        while let Some((kind, body, rest)) = split(sent) {
+            // Behind the name of the portal, which is empty.
+            let mut fields = body.splitn(3, |&byte| byte == 0).skip(1);
+            let sql = fields.next().filter(|_| kind == b'B').and_then(|name| self.texts.get(name));
+            match (sql, fields.next()) {
+                (Some(sql), Some(values)) => {
+                    parse("", sql, out);
+                    message(kind, out, |out| {
+                        out.extend_from_slice(&[0; 2]);
+                        out.extend_from_slice(values);
+                    });
+                }
+                _ => out.extend_from_slice(&sent[..sent.len() - rest.len()]),
+            }
+            sent = rest;
+        }
     }
 
     /// One that no other connection has.

@@ -1,6 +1,6 @@
 //! What PostgreSQL says to people.
 
-use super::codes::name;
+use super::codes::{NOT_FOUND, SUCCESSES, name};
 use super::connection::Postgres;
 use super::fault::Fault;
 use super::message::field;
@@ -40,7 +40,9 @@ impl Words for Postgres {
 
     /// An error as it was written, and else its name.
     fn quote(reply: &Reply, received: &[u8]) -> String {
-        error_of(received).unwrap_or_else(|| name(reply.code).to_string())
+        // One that was sent again has an error before it.
+        let error = error_of(received).filter(|_| reply.code >= SUCCESSES && reply.code != NOT_FOUND);
+        error.unwrap_or_else(|| name(reply.code).to_string())
     }
 
     /// Of what is no error, nothing says what is wrong.

@@ -196,6 +196,10 @@ impl Sink for Ear<'_> {
         self.hearing.beside.followed += 1;
     }
 
+    fn prepared_again(&mut self, _: Tag) {
+        self.hearing.beside.prepared_again += 1;
+    }
+
     /// A step that awaits a message says what it must be like as one that asks until its answer is like that.
     fn wants(&mut self, number: u32, message: &[u8]) -> bool {
         let Hearing { expects, scratch, .. } = &mut *self.hearing;
