@@ -43,6 +43,32 @@ fn values_are_bound_and_answers_counted_by_what_they_are() {
     assert_eq!((select.count("/codes/done"), select.count("/codes/empty")), (20, 20));
 }
 
+/// NULL can't be bound, and `null` is a text; the documentation names what stands for it.
+#[test]
+fn a_null_of_json_lines_is_written_as_nullif() {
+    let postgres = Postgres::start("trust", &[]);
+    let place = Place::new();
+    let rows = place.file("rows.jsonl", "{\"at\": null, \"name\": \"a\"}\n{\"at\": 7, \"name\": null}\n");
+    let rows = format!("row=jsonl({})", rows.display());
+    postgres.sql("CREATE TABLE seen (at int, name text)");
+    let sql = "INSERT INTO seen VALUES (NULLIF({{row.at}}, 'null')::int, NULLIF({{row.name}}, 'null'))";
+    postgres.run(&["--no-preflight", "--let", &rows, "--sql", sql]).assert_all("ok");
+    let counts = "SELECT count(*), count(at), count(name), min(at), min(name) FROM seen";
+    assert_eq!(postgres.sql(counts), "40|20|20|7|a");
+}
+
+#[test]
+fn a_statement_that_counts_no_rows_hides_no_miss() {
+    let postgres = Postgres::start("trust", &[]);
+    let miss = ["--sql", "UPDATE item SET name = 'x' WHERE id = -1"];
+    let local = ["--sql", "SET LOCAL statement_timeout = '5s'"];
+    for (sql, code) in [([miss, local], "empty"), ([local, miss], "empty"), ([local, local], "done")] {
+        let run = postgres.run(&sql.concat());
+        run.assert_all("ok");
+        assert_eq!(run.count(&format!("/codes/{code}")), 40, "{run:?}");
+    }
+}
+
 #[test]
 fn errors_are_failures_by_their_state() {
     let postgres = Postgres::start("md5", &[]);

@@ -13,12 +13,14 @@ mod connection;
 mod fault;
 #[cfg(test)]
 mod following;
+mod found;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lexer;
 mod login;
 mod message;
 mod reader;
+mod refused;
 mod scram;
 mod session;
 mod sql;

@@ -133,6 +133,30 @@ fn an_error_of_one_transaction_leaves_those_behind_it_alone() {
     assert_eq!(events.into_iter().filter(|event| matches!(event, Event::Done(..))).collect::<Vec<_>>(), ends);
 }
 
+/// A statement that counts no rows hides none that found nothing.
+#[test]
+fn a_transaction_is_empty_if_none_that_counts_found_something() {
+    let ends = |tags: &[&str]| {
+        let answers = tags.iter().flat_map(|tag| [bound(), complete(tag)]).chain([ready(b'I')]);
+        let (events, result) = events(&answers.collect::<Vec<_>>());
+        assert_eq!(result, Ok(()));
+        events.last().cloned()
+    };
+    for (tags, code) in [
+        (&["UPDATE 0", "SET"][..], "empty"),
+        (&["SET", "UPDATE 0"], "empty"),
+        (&["SET", "UPDATE 0", "INSERT 0 1"], "done"),
+        (&["SET"], "done"),
+        (&["CREATE TABLE"], "done"),
+    ] {
+        assert_eq!(ends(tags), Some(Event::Done(0, code, true)), "{tags:?}");
+    }
+    // What was returned counts, whatever its tag.
+    let shown =
+        [bound(), complete("UPDATE 0"), bound(), row(&[Some(b"on".to_vec())]), complete("SHOW"), ready(b'I')];
+    assert_eq!(events(&shown).0.last(), Some(&Event::Done(0, "done", true)));
+}
+
 /// What was sent behind it is answered first.
 #[test]
 fn a_transaction_whose_statement_is_lost_is_sent_once_more() {

@@ -219,6 +219,8 @@ mod tests {
             ("postgres://me@h/a%00", "SELECT 1", "byte 0"),
             ("postgres://me@h/a", "", "no statement is given"),
             ("postgres://me@h/a", "BEGIN", "one transaction anyway"),
+            ("postgres://me@h/a", "SET search_path = x", "?options=-c%20name%3Dvalue"),
+            ("postgres://me@h/a", "LOCK t; SELECT 1", "hold-connection = true"),
             ("postgres://me@h/a", "SELECT x{{index}}", "beside a word"),
             ("http://h", "SELECT 1", "run of its own"),
         ] {

@@ -6,6 +6,7 @@
 use super::codes;
 use super::columns::Columns;
 use super::fault::Fault;
+use super::found::Found;
 use super::message::field;
 use super::reader::{COLUMNS, COLUMNS_BYTES_MAX};
 use super::session::Session;
@@ -62,7 +63,7 @@ pub(super) struct Answer {
     has_begun: bool,
     /// Nothing came before its error, so that nothing was done.
     begins_with_error: bool,
-    has_rows: bool,
+    found: Found,
     /// Of its error.
     failed: Option<u16>,
     pub(super) bytes: u64,
@@ -116,10 +117,10 @@ impl Asked {
             b'A' => sink.unsolicited(false),
             COLUMNS => self.columns.read(kept)?,
             b'D' => {
-                answer.has_rows = true;
+                answer.found = Found::Rows;
                 self.columns.row_ends();
             }
-            b'C' => answer.has_rows |= is_of_rows(kept)?,
+            b'C' => answer.found.add(Found::by_tag(kept)?),
             b'E' => {
                 let code = codes::of_state(field(kept, b'C').ok_or(Fault::BadMessage)?);
                 let is_last = matches!(field(kept, b'V').or(field(kept, b'S')), Some(b"FATAL" | b"PANIC"));
@@ -191,13 +192,13 @@ impl Asked {
     }
 
     fn done(&mut self, reusable: bool, way: &mut Way<'_>, sink: &mut impl Sink) {
-        let Answer { has_rows, failed, bytes, .. } = std::mem::take(&mut self.answer);
+        let Answer { found, failed, bytes, .. } = std::mem::take(&mut self.answer);
         self.columns.forget();
         let awaited = self.transactions.pop_front().expect("an answer is asked for");
         let Awaited { tag, must_find, next, bytes_before, sent, .. } = awaited;
         way.spare.give(sent);
         self.further -= u32::from(bytes_before.is_some());
-        let found = match (has_rows, must_find) {
+        let found = match (found.is_something(), must_find) {
             (true, _) => codes::DONE,
             (false, true) => codes::NOT_FOUND,
             (false, false) => codes::EMPTY,
@@ -253,11 +254,4 @@ impl Asked {
         // A connection has 64 requests under way at the most.
         place as u8
     }
-}
-
-/// Did the statement find or change something? Of one that does not count, such as CREATE TABLE, it is so.
-fn is_of_rows(tag: &[u8]) -> Result<bool, Fault> {
-    let tag = tag.strip_suffix(b"\0").ok_or(Fault::BadMessage)?;
-    let last = tag.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
-    Ok(last != b"0")
 }

@@ -2,6 +2,7 @@
 
 use super::lexer::{Token, tokens};
 use super::message::{message, parse, sync, text, value};
+use super::refused::{first_words, refused};
 use crate::blank::{Blank, Filler, number_in};
 use std::sync::Arc;
 
@@ -88,9 +89,10 @@ impl Transaction {
         let tokens = tokens(text).map_err(|open| BadSql::Unclosed(open.0))?;
         let (mut statements, mut is_reading) = (Vec::new(), true);
         for tokens in tokens.split(|token| *token == Token::Semicolon) {
-            let Some(word) = first_word(tokens) else { continue };
-            let controls = may_stay_open && controls_transactions(&word);
-            if let Some(why) = refused(&word).filter(|_| !controls) {
+            let Some(words) = first_words(tokens) else { continue };
+            let why = refused(&words, may_stay_open);
+            let [word, _] = words;
+            if let Some(why) = why {
                 return Err(BadSql::Refused { word, why });
             }
             is_reading &= matches!(&*word, "SELECT" | "SHOW" | "TABLE" | "VALUES");
@@ -246,44 +248,6 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// The first word of a statement, in capitals; an opening bracket is none. Nothing where there is no statement.
-fn first_word(tokens: &[Token<'_>]) -> Option<String> {
-    for token in tokens {
-        match token {
-            Token::Comment(_) => {}
-            Token::Plain(text) => {
-                let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-                if !text.is_empty() {
-                    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-                    return Some(text[..end].to_uppercase());
-                }
-            }
-            _ => return Some(String::new()),
-        }
-    }
-    None
-}
-
-fn controls_transactions(word: &str) -> bool {
-    matches!(word, "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE")
-}
-
-fn refused(word: &str) -> Option<&'static str> {
-    Some(match word {
-        word if controls_transactions(word) => {
-            "the statements of a request are one transaction anyway: leave it out. A transaction over several steps takes a journey \
-             with hold-connection = true"
-        }
-        "PREPARE" | "EXECUTE" | "DEALLOCATE" | "DISCARD" => {
-            "statements are prepared by themselves: write what it stands for"
-        }
-        "COPY" => "its data do not go through statements: use INSERT or SELECT",
-        "LISTEN" | "UNLISTEN" => "what it brings answers no request",
-        "DECLARE" | "FETCH" | "MOVE" | "CLOSE" => "a cursor ends with its request: write SELECT with LIMIT",
-        _ => return None,
-    })
 }
 
 /// A text as it may be shown: literals may be secrets, places are not, blanks are one.
