@@ -347,6 +347,10 @@ pub struct Evidence<'a> {
     pub origins: &'a [String],
     /// The addresses of the target, as far as they are known.
     pub addresses: &'a [Address<'a>],
+    /// What the protocol calls its own failures, by their number ([`FailureKind::protocol`]).
+    ///
+    /// [`FailureKind::protocol`]: unblink_core::failure::FailureKind::protocol
+    pub protocol_failures: &'a [String],
     /// The connections on which the protocol was broken, by origin.
     pub broken: &'a [BrokenConnections],
     /// Share of the time in which the workers' loops worked, 0 to 1; spinning is not work.

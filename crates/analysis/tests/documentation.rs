@@ -33,7 +33,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 18] = [
+    let expected: [(&str, Vec<String>); 19] = [
         (
             "saturated",
             vec![
@@ -134,6 +134,13 @@ fn every_threshold_is_the_documented_one() {
         (
             "failures_shape_percentile",
             vec![format!("invalidates above {}", percent(FAILED_SHARE_INVALIDATES))],
+        ),
+        (
+            "target_full",
+            vec![
+                format!("degrades when more than {}", percent(FAILED_SHARE_DEGRADES)),
+                format!("invalidates above {}", percent(FAILED_SHARE_INVALIDATES)),
+            ],
         ),
         (
             "timeouts_shape_percentile",

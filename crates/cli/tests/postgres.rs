@@ -242,7 +242,8 @@ fn what_postgres_can_not_do_is_refused() {
         (&["--sql", "SELECT 1", "--http", "2"], "are for HTTP"),
         (&["--sql", "SELECT 1", "--depth", "65"], "at most 64"),
         (&["--body", "SELECT 1"], "takes statements"),
-        (&[], "no statement is given"),
+        (&[], "can't send postgres://***@127.0.0.1:1/postgres: no statement is given"),
+        (&["--sql", ";"], "can't send postgres://***@127.0.0.1:1/postgres: the statement can't be sent"),
         (&["--sql", "SELECT 1", "--expect", "status=200"], "has a name"),
         (&["--sql", "SELECT 1", "--expect", "header a"], "has no headers"),
         (&["--sql", "SELECT 1", "--stream", "sse"], "answers of HTTP"),
@@ -286,7 +287,8 @@ fn tls_is_what_sslmode_says() {
     }
     run(&at("127.0.0.1", "prefer"), &[]).refused(&["encrypted or it is not"]);
     run(&at("127.0.0.1", "verify-full"), &["-k"]).refused(&["-k accepts any certificate"]);
-    run(&at("127.0.0.1", "disable"), &["-k"]).refused(&["does not use TLS", "sslmode=verify-full"]);
+    run(&at("127.0.0.1", "disable"), &["-k"]).refused(&["does not use TLS", "sslmode=require"]);
+    run(&at("127.0.0.1", "disable"), &trusted).refused(&["does not use TLS", "sslmode=verify-full"]);
     // In a run, each arrival that finds no connection fails by it.
     let plain = Postgres::start("trust", &[]);
     let url = plain.url() + "?sslmode=require";

@@ -321,7 +321,7 @@ fn a_plan_lists_commands() {
 fn what_can_not_be_is_refused() {
     let url = "redis://127.0.0.1:9/0";
     for (args, part) in [
-        (&[url][..], "no command is given"),
+        (&[url][..], "can't send redis://127.0.0.1:9/0: no command is given"),
         (&["http://127.0.0.1:9/", "--command", "GET a"], "--command is for Redis"),
         (&["http://127.0.0.1:9/", "--resp", "3"], "--resp is for Redis"),
         (&[url, "--command", "GET a", "--depth", "65"], "at most 64"),
@@ -330,6 +330,7 @@ fn what_can_not_be_is_refused() {
         (&[url, "--command", "GET a", "-X", "POST"], "no methods"),
         (&[url, "--command", "GET a", "-H", "A: b"], "no headers"),
         (&[url, "--body", "GET a"], "Redis takes commands"),
+        (&[url, "--sql", "SELECT 1"], "Redis takes commands"),
         (&[url, "--command", "GET a", "--stream", "sse"], "--stream is for answers of HTTP"),
         (&[url, "--command", "GET a", "--expect", "status=200"], "ok, nil or the first word of its error"),
         (&[url, "--command", "GET a", "--expect", "status=OK"], "status=nil"),

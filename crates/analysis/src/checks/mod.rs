@@ -14,6 +14,7 @@ mod operations;
 mod percentiles;
 mod pool;
 mod pushes;
+mod refusals;
 mod replayed;
 mod retries;
 mod saturation;

@@ -1,6 +1,6 @@
 //! Connections: were there any, and did the client's own limits shape the result?
 
-use super::{Case, found, saturation, severity, share};
+use super::{Case, found, refusals, saturation, severity, share};
 use crate::evidence::{Evidence, Pool};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::moves::POOL_IS_FIXED;
@@ -24,8 +24,14 @@ pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
     let sum = |of: fn(&ConnectionCounts) -> u64| never.iter().map(|(_, counts)| of(counts)).sum::<u64>();
     let (attempted, refused) = (sum(|counts| counts.attempted), sum(|counts| counts.refused));
     let full = sum(|counts| counts.full);
-    let (why, remedy) = match full {
-        0 => (
+    let heard = || refusals::heard(case, &refusals::failed(case, never.iter().map(|(number, _)| *number)));
+    let (why, remedy) = match (full, heard()) {
+        // Something listens there, and nothing need stand between.
+        (0, Some(code)) => (
+            format!("the target was reached and let none in: {code}."),
+            "See what it says with unblink try: user, password, database, statements, and TLS must be as it wants them.",
+        ),
+        (0, None) => (
             format!("{} refused by the target.", text::plural(refused, "was", "were")),
             "Check that the target listens on this address and port, and that nothing between blocks it.",
         ),

@@ -90,6 +90,7 @@ impl World {
                 places: 1,
                 origins: &[],
                 addresses: &[],
+                protocol_failures: &[],
                 broken: &[],
                 busy_share: 0.1,
                 busy_share_max: 0.2,

@@ -222,6 +222,7 @@ impl Gather {
             origins: &[],
             rows_by_origin: &[],
             addresses: &[],
+            protocol_failures: &[],
             broken: &[],
             pool: self.pool,
             busy_share: if own.total.0 == 0 { 0.0 } else { own.busy.0 as f64 / own.total.0 as f64 },

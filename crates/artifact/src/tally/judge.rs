@@ -154,6 +154,7 @@ impl Tally {
             places: self.header.connections().places(),
             origins: &origins,
             addresses: &addresses,
+            protocol_failures: &self.header.protocol_failures,
             broken: &self.broken_connections(),
             busy_share: share(own.busy, own.total),
             busy_share_max: self.busy_share_max,

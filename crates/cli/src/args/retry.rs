@@ -104,8 +104,9 @@ fn on(text: &str) -> Result<OnFailures, String> {
                     continue;
                 }
                 let statuses = expect::status_range(word).ok_or_else(|| {
-                    format!("{word:?} is not a failure: expected a status (503), a class of them (5xx), connect or \
-                             reset")
+                    format!("{word:?} is not a failure: expected a status (503), a class of them (5xx), connect, \
+                             reset, or a code such as UNAVAILABLE (gRPC), LOADING (Redis), deadlock_detected (PostgreSQL) or \
+                             overloaded (CQL)")
                 })?;
                 statuses.filter_map(Code::of_status).for_each(|code| set.add_code(code));
                 has_statuses = true;
@@ -144,6 +145,15 @@ mod tests {
         assert_eq!(on("503, reset").unwrap().text, "503,reset");
         for bad in ["", "503,", "timeout", "6xx", "99", "5x"] {
             assert!(on(bad).unwrap_err().contains("5xx"), "{bad}");
+        }
+        // What is written as no protocol writes it is told how each does.
+        let said = on("LOADING,loading").unwrap_err();
+        assert!(said.starts_with("\"loading\" is not"), "{said}");
+        for code in ["UNAVAILABLE", "LOADING", "deadlock_detected", "overloaded"] {
+            assert!(
+                said.contains(code) && on(code).is_ok_and(|on| on.protocols.len() == 1),
+                "{code}: {said}"
+            );
         }
     }
 

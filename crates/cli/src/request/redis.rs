@@ -1,11 +1,11 @@
 //! A command of Redis.
 
-use super::Request;
 use super::login::Login;
 use super::series::{Series, Then};
 use super::template::{BodyForm, Filled, filled_with};
 use super::url::Url;
 use super::version::Rendered;
+use super::{Parts, Request};
 use crate::aside::Aside;
 use crate::errors::{refuse, refused};
 use crate::secrets::{self, Known, MASK};
@@ -154,8 +154,17 @@ pub(super) fn numbered(request: &Request) -> Result<String> {
     Ok(shown.join(" "))
 }
 
+/// What is to be sent is a command, or nothing.
+fn is_of_redis(parts: &Parts) -> bool {
+    parts.body_form == BodyForm::Plain && (parts.body.is_none() || parts.is_command)
+}
+
 /// Why the command can't be measured with so many at once on a connection, if it can't.
 pub(crate) fn check_depth(request: &Request, depth: u32) -> Result<()> {
+    // Another protocol's text may begin with a word that Redis knows.
+    if !is_of_redis(&request.parts) {
+        return Ok(());
+    }
     let holds = request.parts.taking.holds_connection;
     let Ok(text) = filled_with(text_of(request), "1") else { return Ok(()) };
     // What is no command is told of when it is rendered.
@@ -182,9 +191,9 @@ pub(super) fn render(request: &Request, filled: &Filled<'_>) -> Result<Rendered>
     if !parts.headers.is_empty() {
         refuse!(["header"], "Redis has no headers: leave them out");
     }
-    if parts.body_form != BodyForm::Plain || (parts.body.is_some() && !parts.is_command) {
+    if !is_of_redis(parts) {
         refuse!(
-            ["json", "form", "body", "body-file", "message"],
+            ["json", "form", "body", "body-file", "message", "sql", "cql"],
             "Redis takes commands: write --command 'SET {{{{key}}}} {{{{bytes(100)}}}}'"
         );
     }
@@ -346,5 +355,16 @@ mod tests {
         }
         let blocking = request("redis://h", "BLPOP {{index}} 0");
         assert!(check_depth(&blocking, 1).is_ok() && check_depth(&blocking, 2).is_err());
+    }
+
+    /// `SELECT` is a command of Redis, too, and a wrong one.
+    #[test]
+    fn a_statement_is_told_that_redis_takes_commands() {
+        let mut statement = request("redis://h", "SELECT 1");
+        assert!(check_depth(&statement, 1).is_err());
+        (statement.parts.is_command, statement.parts.is_sql) = (false, true);
+        check_depth(&statement, 1).unwrap();
+        let error = format!("{:#}", statement.render(Version::Redis).unwrap_err());
+        assert!(error.contains("Redis takes commands"), "{error}");
     }
 }

@@ -18,6 +18,7 @@ mod held;
 mod job;
 mod kill_url;
 pub(crate) mod lead;
+mod names;
 pub(crate) mod objectives;
 mod pool;
 mod postgres;

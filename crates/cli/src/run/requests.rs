@@ -2,6 +2,7 @@
 //! as far as it lists them.
 
 use super::conditions::Conditions;
+use super::names::{Names, in_errors};
 use super::{redirected, sockets, target_file};
 use crate::args::run::RunArgs;
 use crate::errors::refused;
@@ -16,7 +17,6 @@ use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request};
 use crate::script::Source;
 use anyhow::{Context, Result, bail};
-use std::collections::HashMap;
 use std::sync::Arc;
 use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Requested, SCRIPT, TargetsBeyond};
 use unblink_artifact::harmless;
@@ -166,9 +166,9 @@ impl Gathering {
             }),
         };
         let Call { rendered: operation, composition, reader, is_idempotent } =
-            rendered.with_context(|| format!("{}can't send {}", place(), target.name))?;
+            rendered.with_context(|| format!("{}can't send {}", place(), in_errors(&target)))?;
         let pushed = found.operations.push(operation);
-        pushed.with_context(|| format!("{}can't send {}", place(), target.name))?;
+        pushed.with_context(|| format!("{}can't send {}", place(), in_errors(&target)))?;
         if request.inserts {
             found.inserts.push(found.operations.len() as u32 - 1);
         }
@@ -231,24 +231,6 @@ impl Gathering {
             }
         }
         Ok(())
-    }
-}
-
-/// Requests that only what is masked tells apart have names that tell them apart, too.
-#[derive(Default)]
-struct Names {
-    /// By name, what was asked for under it.
-    known: HashMap<String, Vec<String>>,
-}
-
-impl Names {
-    fn told_apart(&mut self, name: String, asked: &str) -> String {
-        let known = self.known.entry(name.clone()).or_default();
-        let number = known.iter().position(|other| other == asked).unwrap_or_else(|| {
-            known.push(asked.to_string());
-            known.len() - 1
-        });
-        if number == 0 { name } else { format!("{name} ({})", number + 1) }
     }
 }
 
@@ -422,22 +404,4 @@ impl Requests {
 /// Origins by name.
 pub(super) fn in_words(origins: &[Origin]) -> String {
     few(&origins.iter().map(ToString::to_string).collect::<Vec<_>>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_masked_still_tells_names_apart() {
-        let mut names = Names::default();
-        let said: Vec<String> = ["/p?page=1", "/p?page=2", "/p?page=1", "/p?page=3"]
-            .into_iter()
-            .map(|asked| names.told_apart("GET /p?page=***".into(), asked))
-            .collect();
-        assert_eq!(
-            said,
-            ["GET /p?page=***", "GET /p?page=*** (2)", "GET /p?page=***", "GET /p?page=*** (3)"]
-        );
-    }
 }

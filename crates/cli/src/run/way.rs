@@ -69,11 +69,7 @@ pub(super) fn ways(
     let options = args.target.tls().options();
     if options != TlsOptions::default() && origins.iter().all(|origin| !origin.tls) {
         let origins = in_words(origins);
-        let rather = match version {
-            Version::Postgres => "write sslmode=verify-full",
-            Version::Cql => "write cqls://",
-            _ => "use https",
-        };
+        let rather = using_tls(version, &options);
         refuse!(
             ["insecure", "cacert", "cert", "key"],
             "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or {rather}"
@@ -94,6 +90,18 @@ pub(super) fn ways(
     };
     let targets = origins.iter().map(&mut way).collect::<Result<_>>()?;
     Ok(Ways { targets, terms, moved, guard: guard.clone() })
+}
+
+/// What the URL is to say, so that what `options` ask of TLS has its effect.
+fn using_tls(version: Version, options: &TlsOptions) -> &'static str {
+    match version {
+        // Of its modes, this one goes with -k.
+        Version::Postgres if options.insecure => "write sslmode=require",
+        Version::Postgres => "write sslmode=verify-full",
+        Version::Redis => "write rediss://",
+        Version::Cql => "write cqls://",
+        _ => "use https",
+    }
 }
 
 /// How PostgreSQL is asked for TLS.
@@ -260,6 +268,15 @@ mod tests {
         assert!(moved.get().is_none());
         assert!(matches!(again("192.0.2.1"), Err(ResolveError::Forbidden(_))));
         assert!(moved.get().is_some_and(|why| why.contains("192.0.2.1")));
+    }
+
+    #[test]
+    fn the_url_that_is_asked_for_goes_with_the_flags() {
+        let (any, checked) = (TlsOptions { insecure: true, ..TlsOptions::default() }, TlsOptions::default());
+        assert_eq!(using_tls(Version::Postgres, &any), "write sslmode=require");
+        assert_eq!(using_tls(Version::Postgres, &checked), "write sslmode=verify-full");
+        assert_eq!(using_tls(Version::Redis, &any), "write rediss://");
+        assert_eq!(using_tls(Version::One, &any), "use https");
     }
 
     #[test]

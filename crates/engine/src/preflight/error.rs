@@ -152,9 +152,9 @@ fn tls_error(source: &io::Error) -> Option<&TlsError> {
 }
 
 /// What the failure of a TLS handshake may come of.
-pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, _]: Schemes) -> String {
+pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, tls]: Schemes) -> String {
     match (tls_error(source), source.kind()) {
-        (Some(TlsError::InvalidCertificate(error)), _) => hint_at_certificate(error).to_string(),
+        (Some(TlsError::InvalidCertificate(error)), _) => hint_at_certificate(error, Laxer::of(tls)),
         (Some(TlsError::AlertReceived(AlertDescription::NoApplicationProtocol)), _) => {
             format!("; it refuses {protocol}: choose another version by --http")
         }
@@ -169,17 +169,63 @@ pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, _]: 
     }
 }
 
-fn hint_at_certificate(error: &CertificateError) -> &'static str {
+/// How less is asked of a certificate.
+struct Laxer {
+    /// It may be for any name.
+    any_name: &'static str,
+    /// It may be any.
+    any: &'static str,
+}
+
+impl Laxer {
+    /// `tls` is the begin of the protocol's URLs. PostgreSQL's say in a parameter what is checked, and -k contradicts some of its values.
+    fn of(tls: &str) -> Laxer {
+        match tls.starts_with("sslmode=") {
+            true => Laxer { any_name: "sslmode=verify-ca", any: "sslmode=require without --cacert" },
+            false => Laxer { any_name: "-k", any: "-k" },
+        }
+    }
+}
+
+fn hint_at_certificate(error: &CertificateError, Laxer { any_name, any }: Laxer) -> String {
     match error {
         // rustls hands webpki's own error on without its type.
-        CertificateError::Other(why) if why.to_string() == "CaUsedAsEndEntity" => {
+        CertificateError::Other(why) if why.to_string() == "CaUsedAsEndEntity" => format!(
             ": the target presents a certificate that is marked as an authority's own; trust that very \
              certificate with --cacert FILE, make it with basicConstraints=CA:FALSE (openssl req -x509 -addext), or \
-             accept any with -k"
-        }
+             accept any with {any}"
+        ),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            ": the certificate is for another name than the URL's (-k accepts any)"
+            format!(": the certificate is for another name than the URL's ({any_name} accepts any)")
         }
-        _ => " (--cacert FILE trusts its issuer, -k accepts any)",
+        _ => format!(" (--cacert FILE trusts its issuer, {any} accepts any)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the URL says how much is checked, -k contradicts what it says.
+    #[test]
+    fn a_remedy_for_a_certificate_is_one_that_its_url_takes() {
+        let hint = |error: CertificateError, schemes: Schemes| {
+            let source = io::Error::other(TlsError::InvalidCertificate(error));
+            hint_at_handshake(&source, "", schemes)
+        };
+        let postgres = ["sslmode=disable", "sslmode=require"];
+        for (error, of_url, of_flag) in [
+            (
+                CertificateError::UnknownIssuer,
+                "trusts its issuer, sslmode=require without --cacert accepts any)",
+                "trusts its issuer, -k accepts any)",
+            ),
+            (CertificateError::NotValidForName, "(sslmode=verify-ca accepts any)", "(-k accepts any)"),
+        ] {
+            let said = hint(error.clone(), postgres);
+            assert!(said.contains(of_url) && !said.contains("-k "), "{said}");
+            let said = hint(error, ["redis", "rediss"]);
+            assert!(said.contains(of_flag), "{said}");
+        }
     }
 }
