@@ -4,7 +4,7 @@ use crate::args::history::KeepArgs;
 use crate::args::{Exports, MergeArgs};
 use crate::folder::Folder;
 use crate::unshown::Shown;
-use crate::{exit, history, output};
+use crate::{agents, exit, history, output};
 use anyhow::Result;
 use std::path::PathBuf;
 use unblink_artifact::document::RunDocument;
@@ -17,27 +17,32 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     unblink_engine::limits::raise();
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
-    let (document, shown) = present(&args.dirs, &to, &args.exports, &args.keep)?;
+    let (document, shown) = present(&args.dirs, &to, None, &args.exports, &args.keep)?;
     Ok(shown.code(exit::of_report(&document)))
 }
 
-/// The same of checked arguments: the merged run, and whether it could be shown.
+/// The same of checked arguments: the merged run, and whether it could be shown. A rule that `held` when no load was left to stop
+/// is known to who has led the run, and to no record of an agent: it joins what is shown, and the record stays what is merged.
 pub(crate) fn present(
     from: &[PathBuf],
     to: &Folder,
+    held: Option<&str>,
     exports: &Exports,
     keep: &KeepArgs,
 ) -> Result<(RunDocument, Shown)> {
     let document = folder::merge(from, to)?;
     // What is exported beside the document comes from its record.
     let (mut tally, ending) = replay(to, None, None)?;
-    let document = match exports.fanout {
+    let mut document = match exports.fanout {
         None => document,
         Some(requests) => {
             tally.set_fanout(requests);
             tally.document(&ending)
         }
     };
+    if let Some(rule) = held.filter(|_| document.aborted.is_none()) {
+        document.aborted = Some(agents::held_at_the_end(rule.to_string(), &document));
+    }
     output::write_page(to, &document);
     let shown = Shown::of(output::present(&document, &tally, exports, Some(to)), to, output::PAGE);
     history::keep(keep, &[to.to_path_buf()]);

@@ -164,7 +164,7 @@ impl Taking<'_> {
             let shares = named_shares(offer.first, offer.last, offer.of);
             output::note(format_args!("taking part in a run: {shares}"));
         }
-        let (code, has_run) = match offered(args, run_of, offer, files, &folder, interruptions, &mut led) {
+        let (code, own_reason) = match offered(args, run_of, offer, files, &folder, interruptions, &mut led) {
             Ok(Offered { ended, was_left_alone }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
@@ -174,7 +174,7 @@ impl Taking<'_> {
                     _ => exit::OK,
                 };
                 bus.tell(Event::Ended(ended));
-                (code, true)
+                (code, None)
             }
             Err(error) if error.is::<NotBegun>() => {
                 output::note(format_args!("error: {error}"));
@@ -187,7 +187,7 @@ impl Taking<'_> {
                 let refusal = Refusal { reasons: vec![why.clone()], by_target };
                 bus.tell(Event::Prepared(Err(refusal)));
                 // Once the start is settled, a refusal is none.
-                let error = Some(why);
+                let error = Some(why.clone());
                 let code = if by_target { exit::FAILED } else { exit::INVALID };
                 bus.tell(Event::Ended(Ended {
                     code,
@@ -196,15 +196,16 @@ impl Taking<'_> {
                     notes: Vec::new(),
                     files: Vec::new(),
                 }));
-                (code, false)
+                (code, Some(why))
             }
         };
-        self.left(code, has_run.then_some(&*folder))
+        self.left(code, &folder, own_reason.as_deref())
     }
 
-    /// Waits until the record has been fetched, if there is one; then it ends with this code.
-    fn left(&self, code: u8, record: Option<&PathBuf>) -> Result<Part> {
-        let record = record.filter(|_| !self.args.quiet);
+    /// Waits until the record has been fetched, unless there is none for this agent's `own_reason`, which has been said; then it
+    /// ends with this code.
+    fn left(&self, code: u8, folder: &Path, own_reason: Option<&str>) -> Result<Part> {
+        let record = (own_reason.is_none() && !self.args.quiet).then_some(folder);
         while let Ok(action) = self.todo.recv() {
             match action {
                 Action::Leave(Left::Done(next)) => {
@@ -218,7 +219,9 @@ impl Taking<'_> {
                     if let Some(folder) = record {
                         output::note(format_args!("the record is in {} (unblink merge)", folder.display()));
                     }
-                    output::note(format_args!("error: this agent leaves: {why}"));
+                    if !own_reason.is_some_and(|own| why.contains(own)) {
+                        output::note(format_args!("error: this agent leaves: {why}"));
+                    }
                     let code = if code == exit::OK { exit::INVALID } else { code };
                     return Ok(Part::last(code));
                 }

@@ -103,9 +103,14 @@ impl Led {
 pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
     offered::arguments(args.is_local())?;
     match args.agents {
-        Some(Agents::Local(_)) if args.bus.bus.is_some() || args.bus.nkey.is_some() => {
-            refuse!(["agents", "bus"], "--agents local:N has a bus of its own: leave --bus and --nkey out")
-        }
+        Some(Agents::Local(_)) if keys::is_any_given(&args.bus) => refuse!(
+            ["agents", "bus"],
+            "--agents local:N has a bus of its own: leave --bus, --nkey, --bus-ca, --fleet and --bus-within out"
+        ),
+        Some(Agents::Anywhere(_)) if args.nats_server.is_some() => refuse!(
+            ["agents", "nats-server"],
+            "--nats-server is the bus that --agents local:N starts; that of agents elsewhere is there already: --bus"
+        ),
         Some(Agents::Anywhere(_)) if args.bus.nkey.is_none() => refuse!(
             ["nkey"],
             "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
@@ -118,7 +123,7 @@ pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
             ["agents", "agents-stay"],
             "--agents-stay is for agents elsewhere: those of local:N end with the command"
         ),
-        _ => Ok(()),
+        _ => keys::check_ca(&args.bus),
     }
 }
 

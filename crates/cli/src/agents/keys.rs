@@ -15,6 +15,7 @@ pub(super) fn options(args: &BusArgs) -> Result<Options> {
         return Err(refused(&["bus"], "name the bus: --bus nats://HOST:4222, or tls://HOST:4222"));
     };
     check_bus(&url, &args.fleet())?;
+    check_ca(args)?;
     let seed = args.nkey.as_deref().map(read).transpose()?;
     let within = args.bus_within.map_or(Duration::ZERO, |within| Duration::from_nanos(within.0));
     Ok(Options { url, seed, ca: args.bus_ca.clone(), fleet: args.fleet(), within })
@@ -30,6 +31,24 @@ pub(crate) fn check_bus(url: &str, fleet: &str) -> Result<()> {
         ));
     }
     check_fleet(fleet).map_err(|error| refused(&["fleet"], format!("--fleet: {error}")))
+}
+
+/// One of the flags that say how to get onto a bus.
+pub(super) fn is_any_given(args: &BusArgs) -> bool {
+    let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = args;
+    bus.is_some() || nkey.is_some() || bus_ca.is_some() || fleet.is_some() || bus_within.is_some()
+}
+
+/// Refuses certificates for a bus that shows none: whoever names them believes that they are looked at.
+pub(super) fn check_ca(args: &BusArgs) -> Result<()> {
+    let is_plain = args.bus.as_deref().is_some_and(|url| url.starts_with("nats://"));
+    if is_plain && args.bus_ca.is_some() {
+        return Err(refused(
+            &["bus-ca", "bus"],
+            "--bus-ca needs tls://: over nats:// nothing is encrypted and no certificate is looked at (--bus tls://HOST:4222, or leave --bus-ca out)",
+        ));
+    }
+    Ok(())
 }
 
 /// The private key in a file, which may have other lines around it.

@@ -5,7 +5,8 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use unblink_cluster::bus::Options;
 use unblink_cluster::signed::KeyPair;
@@ -39,12 +40,14 @@ impl Local {
         let key = dir.join("agent.nk");
         write(&key, &seed(&agent)?)?;
         // The server's own input ends with this process, however that ends, and the server with it.
-        let script = r#""$1" -c "$2" </dev/null >"$3" 2>&1 & cat >/dev/null; kill $!"#;
+        // That output stays open as long as the server lives.
+        let script = r#""$1" -c "$2" </dev/null 3>&1 >"$3" 2>&1 & exec >/dev/null; cat; kill $!"#;
         let log = dir.join("bus.log");
         let mut bus = Command::new("sh");
         bus.args(["-c", script, "sh"]).arg(&server).arg(&config).arg(&log).process_group(0);
-        let bus = bus.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let bus = bus.context("can't start a shell for the bus")?;
+        let bus = bus.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut bus = bus.context("can't start a shell for the bus")?;
+        let life = bus.stdout.take();
         let options = Options {
             url: String::new(),
             seed: Some(seed(&operator)?),
@@ -53,29 +56,40 @@ impl Local {
             within: Duration::ZERO,
         };
         let mut local = Local { bus, agents: Vec::new(), dir, options, operator };
-        local.options.url = local.url(&server, &log)?;
+        local.options.url = local.url(&server, &log, life)?;
         for number in 1..=count {
             local.agents.push(local.agent(number, &key)?);
         }
         Ok(local)
     }
 
-    /// Waits until the bus says where it listens.
-    fn url(&mut self, server: &Path, log: &Path) -> Result<String> {
+    /// Waits until the bus says where it listens. `life` ends with it.
+    fn url(&mut self, server: &Path, log: &Path, life: Option<ChildStdout>) -> Result<String> {
+        let (ends, ended) = channel();
+        std::thread::spawn(move || {
+            let _ = life.map(|mut life| std::io::copy(&mut life, &mut std::io::sink()));
+            let _ = ends.send(());
+        });
+        let mut has_ended = false;
         for _ in 0..READY_WITHIN {
-            std::thread::sleep(LOOK_EVERY);
+            has_ended = ended.recv_timeout(LOOK_EVERY).is_ok();
+            if has_ended {
+                break;
+            }
             if let Some(url) = listening(&self.dir) {
                 return Ok(url);
             }
         }
         let said = std::fs::read_to_string(log).unwrap_or_default();
-        let last = said.lines().last().unwrap_or("it says nothing");
+        let silent = if has_ended { "it has ended, and said nothing" } else { "it says nothing" };
+        let last = said.lines().last().unwrap_or(silent);
         bail!("the bus does not start ({}): {last}", server.display())
     }
 
     fn agent(&self, number: u32, key: &Path) -> Result<Child> {
         let own = std::env::current_exe().context("can't tell where this program is")?;
-        let log = self.dir.join(format!("agent-{number}.log"));
+        // `agent-*` is what a shell is given to merge their records.
+        let log = self.dir.join(format!("log-{number}.txt"));
         let log = std::fs::File::create(&log).with_context(|| format!("can't write {log:?}"))?;
         let mut agent = Command::new(own);
         agent

@@ -13,6 +13,7 @@ mod taking;
 mod together;
 mod told;
 mod watched;
+mod words;
 
 use crate::args::agents::{Agents, AgentsArgs, BusArgs};
 use crate::args::run::RunArgs;
@@ -134,17 +135,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                     exit::INVALID
                 }
                 false => {
-                    let (document, shown) = merge::present(&from, &folder, &args.exports, &args.keep)?;
+                    let held = told.rule.as_deref().filter(|_| !was_interrupted);
+                    let presented = merge::present(&from, &folder, held, &args.exports, &args.keep)?;
+                    let (document, shown) = presented;
                     tell_script(source.as_ref(), args, &folder, &document, told.shares());
-                    let code = match told.rule.as_ref().filter(|_| document.aborted.is_none()) {
-                        Some(rule) => {
-                            output::note(format_args!(
-                                "error: {rule:?} has held, and there was no load left to stop"
-                            ));
-                            exit::FAILED
-                        }
-                        None => exit::of_report(&document),
-                    };
+                    let ended = document.aborted.as_ref().map(|by| by.rule.as_str());
+                    if document.status == RunStatus::Complete && held.is_some() && ended == held {
+                        output::note(format_args!(
+                            "error: {:?} has held, and there was no load left to stop",
+                            held.unwrap_or_default()
+                        ));
+                    }
+                    let code = exit::of_report(&document);
                     shown.code(code)
                 }
             };
@@ -165,10 +167,15 @@ pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions
         // By the coordinator's user, and no guard of the run.
         (document.status, document.aborted) = (RunStatus::Interrupted, None);
     } else if let Some(rule) = told.rule.filter(|_| document.aborted.is_none()) {
-        document.aborted = Some(Aborted { rule, at_ns: document.series.load_to_ns, guard: None });
+        document.aborted = Some(held_at_the_end(rule, &document));
     }
     history::keep(&args.keep, &[folder.to_path_buf()]);
     Ok(document)
+}
+
+/// A rule that stopped nothing, since the load was over when it was seen to hold.
+pub(crate) fn held_at_the_end(rule: String, document: &RunDocument) -> Aborted {
+    Aborted { rule, at_ns: document.series.load_to_ns, guard: None }
 }
 
 /// Calls the function `done` of a script, if it has one, with the figures of all agents. What is wrong with that changes no result.

@@ -1,5 +1,6 @@
 //! Secrets in headers, URLs and bodies never reach a report, a log or a store.
 
+pub(crate) mod doubtful;
 mod known;
 mod marked;
 mod named;
