@@ -292,7 +292,9 @@ fn no_plan_widens_an_agents_limits() {
         let said = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "1s"]).wait();
         assert_eq!(said.code(), Some(3), "{said:?}");
         assert!(said.stderr.contains(reason), "{}", said.stderr);
-        assert_eq!(agent.wait().code(), Some(3));
+        let said = agent.wait();
+        assert_eq!(said.code(), Some(3), "{said:?}");
+        assert_eq!(said.stderr.matches("error:").count(), 1, "it is said once: {}", said.stderr);
     };
     refused(&["--allow-target", "shop.test"], "this agent's --allow-target allows shop.test");
     refused(&["--max-rate", "50"], "above");
@@ -354,7 +356,24 @@ fn what_can_not_be_led_is_refused() {
     run(&[&led[..], &["--bus", "http://x"]].concat()).refused(&["nats://HOST:4222"]);
     run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "--fleet", "a.b"]].concat()).refused(&["fleet"]);
     run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "-H", "Authorization: Bearer x"]].concat())
-        .refused(&["secret on the command line"]);
+        .refused(&["the value of the header Authorization may be a secret", "${NAME}"]);
+    // What is harmless, and what is the coordinator's own, gets as far as the bus.
+    let elsewhere = [&led[..], &["--bus", "nats://127.0.0.1:1"]].concat();
+    for harmless in [
+        &["-H", "X-Page: 3", "--body", "hello"][..],
+        &["--store", "postgres://me@127.0.0.1:1/runs"],
+        &["--csv", "-"],
+    ] {
+        run(&[&elsewhere[..], harmless].concat()).refused(&["can't connect to the bus"]);
+    }
+    run(&[&elsewhere[..], &["--bus-ca", "nowhere.pem"]].concat()).refused(&["--bus-ca needs tls://"]);
+    run(&[&elsewhere[..], &["--nats-server", "nowhere"]].concat()).refused(&["--agents local:N starts"]);
+    for of_a_bus in [["--fleet", "a.b"], ["--bus-ca", "nowhere.pem"], ["--bus-within", "1s"]] {
+        run(&[&["--agents", "local:2"], &of_a_bus[..]].concat())
+            .refused(&["has a bus of its own", of_a_bus[0]]);
+    }
+    run(&["--agents", "local:1", "--nats-server", "/bin/true", "-o", "none"])
+        .refused(&["the bus does not start", "it has ended, and said nothing"]);
     place.file("empty.nk", "");
     run(&["--agents", "2", "--nkey", "empty.nk", "--bus", "nats://127.0.0.1:1"])
         .refused(&["no private nkey"]);
@@ -362,6 +381,10 @@ fn what_can_not_be_led_is_refused() {
     place
         .call(&["agent", "--bus", "nats://127.0.0.1:1", "--accept-from", "SUA"])
         .refused(&["looks like a private nkey"]);
+    let accepts = KeyPair::new_user().public_key();
+    place
+        .call(&["agent", "--bus", "nats://127.0.0.1:1", "--accept-from", &accepts, "--bus-ca", "nowhere.pem"])
+        .refused(&["--bus-ca needs tls://"]);
     run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
     run(&["--bus-within", "1m"]).refused(&["--bus-within is for a run of agents"]);
     run(&["--agents-within", "1m"]).refused(&["--agents"]);

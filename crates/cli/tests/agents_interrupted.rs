@@ -2,7 +2,7 @@
 
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::healthy;
-use crate::support::{Place, Said, Started};
+use crate::support::{Place, Said, Started, finish};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -250,4 +250,30 @@ fn while_agents_are_waited_for_nothing_is_over() {
     assert_interrupted(&said, &["interrupted before trial 1"]);
     let said = interrupted(&["compare", &url, &other, "-R", "40", "-d", "2s", "--runs", "1"], "compare");
     assert_interrupted(&said, &["interrupted in run 1 of 2"]);
+}
+
+/// What the refusal of the same folder, and the documentation, tell to do.
+#[test]
+fn the_records_of_a_killed_coordinator_are_merged_by_a_shell() {
+    let (target, place) = (healthy(), Place::new());
+    let (url, nats) = (target.url(), server().display().to_string());
+    let load = ["run", &url, "-R", "50", "-d", "60s", "--no-preflight", "--no-store", "-o", "out"];
+    let args = [&load[..], &["--agents", "local:2", "--nats-server", &nats]].concat();
+    let run = Started::spawn(&mut place.command(&args));
+    target.wait_for(100);
+    run.signal(Signal::KILL);
+    run.wait();
+    let ended = |agent: &str| {
+        let text = std::fs::read_to_string(place.path().join(format!("out.local/{agent}/run.json")));
+        let record = text.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        record.is_some_and(|record| record["aborted"]["guard"].is_string())
+    };
+    let begun = std::time::Instant::now();
+    while !(ended("agent-1") && ended("agent-2")) && begun.elapsed() < 30_000 * MS {
+        std::thread::sleep(50 * MS);
+    }
+    let merge = "exec \"$0\" merge out.local/agent-* -o whole --json --no-store";
+    let merged = finish(&mut place.shell(merge, &[])).run();
+    assert_eq!(merged.arrivals("scheduled"), 3_000);
+    assert!(merged.arrivals("ok") >= 90 && merged.arrivals("lost") == 0, "{}", merged.document["arrivals"]);
 }

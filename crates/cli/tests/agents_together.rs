@@ -210,8 +210,18 @@ fn a_rule_that_breaks_in_the_last_second_fails_the_run() {
     let nats = server().display().to_string();
     let rule = ["--abort-on", "errors > 50% for 3s"];
     let args = [&target.url(), "-R", "100", "-d", "3s", "--no-preflight", "--agents", "local:2"];
-    let run = Place::new().measure(&[&args[..], &["--nats-server", &nats], &rule].concat());
+    let (place, exported) = (Place::new(), ["--junit", "run.xml"]);
+    let run = place.measure(&[&args[..], &["--nats-server", &nats], &rule, &exported].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(
+        (run.at("/status"), run.at("/aborted/rule")),
+        (&"complete".into(), &rule[1].into()),
+        "{run:?}"
+    );
+    let junit = place.text("run.xml");
+    assert!(junit.contains("abort on errors") && !junit.contains("failures=\"0\""), "{junit}");
+    let record: serde_json::Value = serde_json::from_str(&place.text("out/run.json")).expect("JSON");
+    assert!(record["aborted"].is_null(), "the record is what the agents' come to: {}", record["aborted"]);
 }
 
 /// A stall and answers that never come are to users what the lab's exact model says, also where two agents offer the load. The server

@@ -2,7 +2,7 @@
 //! show it; what is doubtful counts as one.
 
 use super::url::{mask_url_by, percent_decoded};
-use super::{HARMLESS_HEADERS, is_header_name, is_one_variable, is_secret_name, marked};
+use super::{HARMLESS_HEADERS, MASK, is_header_name, is_one_variable, is_secret_name, marked};
 
 /// Parts of names that may tell of a secret, beside those that surely do.
 const DOUBTFUL_NAMES: [&str; 9] = ["auth", "cred", "hmac", "key", "nonce", "pass", "pwd", "saml", "sig"];
@@ -25,7 +25,8 @@ pub(crate) fn in_header(line: &str) -> Option<String> {
         return None;
     }
     let left = without_variables(value);
-    let is_scheme = ["", "basic", "bearer", "token"].contains(&left.trim().to_ascii_lowercase().as_str());
+    let written = left.replace(MASK, "").trim().to_ascii_lowercase();
+    let is_scheme = ["", "basic", "bearer", "token"].contains(&written.as_str());
     let is_secret = match may_tell(name) {
         true => !is_scheme,
         false => is_doubtful_value(&left),
@@ -57,13 +58,16 @@ fn in_part(name: &str, value: &str) -> Option<String> {
     let left = without_variables(&plain);
     match name {
         "userinfo" => match left.split_once(':') {
-            Some((_, password)) if !password.is_empty() => Some("the password of an address".into()),
+            Some((_, password)) if !["", MASK].contains(&password) => {
+                Some("the password of an address".into())
+            }
             _ => is_random(&left, false).then(|| "the user of an address".into()),
         },
         "port" | "host" => Some(format!("what stands in the place of an address's {name}")),
         _ => {
             let shown = percent_decoded(name).unwrap_or_default();
-            let is_secret = !left.is_empty() && (may_tell(&shown) || is_doubtful_value(&left));
+            let is_secret =
+                !left.replace(MASK, "").is_empty() && (may_tell(&shown) || is_doubtful_value(&left));
             is_secret.then(|| format!("the parameter {name} of an address"))
         }
     }
@@ -141,7 +145,7 @@ fn is_random_word(word: &str, is_strict: bool) -> bool {
     !(length <= MIX_MAX || is_number || (is_numbered && !is_strict))
 }
 
-/// The text without `${X}` and `{{x}}`, which are filled in elsewhere.
+/// The text with `***` for `${X}` and `{{x}}`, which are filled in elsewhere: in a secret's place that is what a mask leaves.
 fn without_variables(text: &str) -> String {
     let (mut left, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("${").into_iter().chain(rest.find("{{")).min() {
@@ -154,9 +158,7 @@ fn without_variables(text: &str) -> String {
         };
         let (variable, behind) = variable.split_at(end);
         // One that holds more than a name is looked at like all else.
-        if !is_one_variable(variable) {
-            left += variable;
-        }
+        left += if is_one_variable(variable) { MASK } else { variable };
         rest = behind;
     }
     left + rest
@@ -193,6 +195,9 @@ mod tests {
             "hi",
             "GET {{key}}",
             "SET item:{{id}} value42",
+            "SET key:{{id}} 5",
+            "AUTH {{pw}}",
+            r#"{"password": "{{pw}}", "token": "${TOKEN}"}"#,
             "SELECT 1",
             "SELECT abalance FROM pgbench_accounts WHERE aid = {{aid}}",
             "UPDATE t SET password = {{pw}} WHERE id = 5",
@@ -256,6 +261,7 @@ mod tests {
         for text in [
             "password=s3cret",
             r#"{"token": "abc"}"#,
+            r#"{"token": "abc{{x}}"}"#,
             "AUTH s3cret",
             "HELLO 3 AUTH me abc",
             "SET a s3cret",

@@ -2,7 +2,7 @@
 
 use crate::format;
 use unblink_artifact::document::{
-    OnInconclusive, RunDocument, SloResult, ValidityStatus, Verdict, VerdictStatus,
+    OnInconclusive, RunDocument, RunStatus, SloResult, ValidityStatus, Verdict, VerdictStatus,
 };
 
 /// `PASS`, `FAIL` or `NO VERDICT`.
@@ -62,6 +62,9 @@ pub(crate) fn slo_line(slo: &SloResult) -> String {
 /// Why the run was stopped.
 pub(crate) fn aborted(doc: &RunDocument) -> Option<String> {
     let aborted = doc.aborted.as_ref()?;
+    if doc.status == RunStatus::Complete {
+        return Some(format!("{} held at the end, when no load was left to stop.", aborted.rule));
+    }
     let why = if aborted.guard.is_some() { "by a guard" } else { "because it hurt" };
     Some(format!("Stopped after {} {why}: {}.", format::moment(aborted.at_ns), aborted.rule))
 }
