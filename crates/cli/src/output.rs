@@ -187,6 +187,25 @@ impl Exports {
         files.into_iter().flatten().map(PathBuf::as_path)
     }
 
+    /// Files and folders that are written beside the run's own folder, with the flags that ask for them.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let summary = self.summary.as_ref().filter(|_| !self.is_for_github());
+        let all = [
+            ("--csv", self.csv.as_ref()),
+            ("--csv-percentiles", self.csv_percentiles.as_ref()),
+            ("--hgrm", self.hgrm.as_ref()),
+            ("--hgrm-by-request", self.hgrm_by_request.as_ref()),
+            ("--ycsb-output", self.ycsb_output.as_ref()),
+            ("--junit", self.junit.as_ref()),
+            ("--summary", summary),
+            ("--svg", self.svg.as_ref()),
+        ];
+        let written = |path: &Path| !is_stdout(path);
+        all.into_iter()
+            .filter_map(|(flag, path)| Some((flag, path?.as_path())))
+            .filter(move |(_, path)| written(path))
+    }
+
     /// The summary is that of a GitHub job.
     fn is_for_github(&self) -> bool {
         self.summary.as_deref() == Some(Path::new(GITHUB))

@@ -53,6 +53,22 @@ fn given<'a>(args: &[&'a str], flag: &str) -> Option<&'a str> {
     args.get(at + 1).copied()
 }
 
+/// With Secrets that are there already, nothing in the folder is secret.
+#[test]
+fn keys_of_a_rendering_before_do_not_stay() {
+    let place = shop();
+    let render = |more: &[&str]| {
+        let all = [&["k8s", "render", "shop.toml", "--agents", "2", "-qo", "out"], more].concat();
+        let said = place.call(&all);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        ["secret-operator.yaml", "secret-agent.yaml", "mine.yaml"]
+            .map(|file| place.path().join("out").join(file).exists())
+    };
+    assert_eq!(render(&[]), [true, true, false]);
+    place.file("out/mine.yaml", "");
+    assert_eq!(render(&["--secret", "shop"]), [false, false, true]);
+}
+
 #[test]
 fn what_is_rendered_is_valid() {
     let place = shop();
@@ -283,6 +299,14 @@ fn what_can_not_be_run_is_not_rendered() {
     place.file("elsewhere.toml", "target = \"${TARGET}\"\n[load]\nrate = 5\n");
     refused(&["elsewhere.toml", "--agents", "2"], &["name the host with --allow-target"]);
     render(&place, &["elsewhere.toml", "--agents", "2", "--allow-target", "shop.test"]);
+    place.file("part.toml", "target = \"http://api.${DOMAIN}/\"\n[load]\nrate = 5\n");
+    refused(&["part.toml", "--agents", "2"], &["name the host with --allow-target"]);
+    refused(
+        &with(&["--csv", "figures.csv"]),
+        &["a pod writes beneath /runs alone", "--csv /runs/figures.csv"],
+    );
+    refused(&with(&["--store", "h.db"]), &["--store /runs/h.db"]);
+    render(&place, &with(&["--csv", "/runs/figures.csv"]));
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(50_000)));
     refused(&["shop.toml", "--agents", "2"], &["a ConfigMap holds 1,024 KiB", "unblink run --agents"]);
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(20_000)));

@@ -58,7 +58,9 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
         let what = format!("are more than {} allows, which is {most}.", name(bound.limit));
         return not_enough(doc, format!("{agents} {what}"));
     }
-    let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} bind first.");
+    let is_one = |limit| matches!(limit, Limit::Network | Limit::Bus | Limit::Merge);
+    let bind = if fleet.bounds.first().is_some_and(|bound| is_one(bound.limit)) { "binds" } else { "bind" };
+    let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} {bind} first.");
     not_enough(doc, format!("{agents} {what}"))
 }
 

@@ -40,7 +40,7 @@ pub struct Bound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents_max: Option<u64>,
     /// The rate at which the agent with the largest share reaches it. Where it allows so many agents only: the rate of so many, each
-    /// with its part of what was asked for.
+    /// with its part of what was asked for, or what this fleet carries, if that is more.
     pub per_s_max: f64,
     /// The stall at which it does so at the rate that was asked for, in s; absent where stalls don't matter to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,11 +141,13 @@ impl<'a> Bounds<'a> {
             per_s_max: per_s / Self::share(limit, dealing),
             stall_s_max: connections.map(|most| most / (self.load.per_s * dealing.agent())),
         };
+        let carried = self.per_s_max(dealing);
         let together = |(limit, agents): (Limit, f64)| Bound {
             limit,
             agents_if_equal: 1,
             agents_max: Some((agents * (1.0 + CLOSE)) as u64),
-            per_s_max: self.load.per_s * agents / f64::from(dealing.agents),
+            // Agents that have little to do take more before there are more of them.
+            per_s_max: carried.max(self.load.per_s * agents / f64::from(dealing.agents)),
             stall_s_max: None,
         };
         let each = self.each().into_iter().map(bound);

@@ -111,10 +111,12 @@ fn with_enough_agents_what_all_of_them_meet_breaks_first() {
     let calm = Load { stall_s: 0.0, ..TEN_MILLION };
     for (agents, is_enough) in [(1_000, true), (1_001, false), (1_024, false)] {
         let fleet = given(&calm, agents);
-        let first = &fleet.bounds[0];
-        assert_eq!((first.limit, first.agents_max, fleet.is_enough), (Limit::Merge, Some(1_000), is_enough));
-        // So many agents with as much to do as these.
-        assert!((first.per_s_max - 10e6 * 1_000.0 / f64::from(agents)).abs() < 1e-3, "{first:?}");
+        let merge = bound(&fleet, Limit::Merge);
+        assert_eq!((merge.agents_max, fleet.is_enough), (Some(1_000), is_enough));
+        // So many agents with as much to do as these. Those that are merged may do what else they can.
+        let expected = if is_enough { fleet.per_s_max } else { 10e6 * 1_000.0 / f64::from(agents) };
+        assert!((merge.per_s_max - expected).abs() < 1e-3, "{merge:?}");
+        assert_eq!(fleet.bounds[0].limit == Limit::Merge, !is_enough, "{fleet:?}");
     }
     let fleet = given(&calm, 1_001);
     assert_eq!((fleet.per_s_max, fleet.stall_s_max), (0.0, 0.0));
@@ -249,5 +251,16 @@ proptest! {
             let stall = |part: f64| carries(Load { stall_s: fleet.stall_s_max * part, ..load });
             prop_assert_eq!([stall(0.999), stall(1.001)], [true, false]);
         }
+    }
+}
+
+/// One agent that has next to nothing to do is not kept from more by how many of it could be merged.
+#[test]
+fn few_requests_do_not_make_merging_the_first_limit() {
+    for per_s in [1.0, 20.0, 5_000.0] {
+        let fleet = size(&Load { per_s, ..TEN_MILLION }, &MACHINE, &Constants::default(), Some(1));
+        let first = &fleet.bounds[0];
+        assert_eq!((first.limit, first.per_s_max), (Limit::Ports, 28_232.0), "{per_s}");
+        assert!(bound(&fleet, Limit::Merge).per_s_max >= fleet.per_s_max, "{per_s}");
     }
 }

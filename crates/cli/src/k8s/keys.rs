@@ -9,6 +9,9 @@ use unblink_cluster::signed::KeyPair;
 pub(super) const PRIVATE: &str = "nkey";
 pub(super) const PUBLIC: &str = "public";
 
+/// Files of a rendering that have private keys.
+pub(super) const FILES: [&str; 2] = ["secret-operator.yaml", "secret-agent.yaml"];
+
 /// Private and public key of who leads, and of who is led.
 pub(super) struct Keys {
     operator: [String; 2],

@@ -75,6 +75,16 @@ fn write(folder: &Path, objects: &[Object]) -> Result<()> {
         let mode = if object.value["kind"] == "Secret" { 0o600 } else { 0o644 };
         write_file(&folder.join(&object.file), &yaml::document(&object.value), mode)?;
     }
+    // Private keys of a rendering before this one.
+    for old in keys::FILES.iter().filter(|old| objects.iter().all(|object| object.file != **old)) {
+        let path = folder.join(old);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("can't remove {path:?}, which has a private key"));
+            }
+            _ => {}
+        }
+    }
     let resources: Vec<&str> = objects.iter().map(|object| object.file.as_str()).collect();
     let all = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",

@@ -127,7 +127,11 @@ pub(super) fn coordinator(wanted: &Wanted) -> Object {
     let mut args = vec!["run".to_string()];
     args.extend(wanted.words.iter().chain(&wanted.onto_bus).map(|word| words::escaped(word)));
     args.extend(["--agents".into(), wanted.agents.to_string(), "-o".into(), FOLDER.into()]);
-    let env = vec![json!({"name": "UNBLINK_STORE", "value": format!("{RUNS}/history.db")})];
+    let env = vec![match &wanted.env_secret {
+        // What is given here would win over what the Secret says of it.
+        Some(_) => json!({"name": "XDG_DATA_HOME", "value": RUNS}),
+        None => json!({"name": "UNBLINK_STORE", "value": format!("{RUNS}/history.db")}),
+    }];
     let resources = json!({
         "requests": {"cpu": "500m", "memory": wanted.memory},
         "limits": {"memory": wanted.memory},

@@ -8,7 +8,8 @@ use crate::args::agents::Agents;
 use crate::args::k8s::{ClusterArgs, RenderArgs};
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
-use crate::request::url::{UNKNOWN_HOST, Url};
+use crate::request::template::json_body::UNKNOWN_VARIABLE;
+use crate::request::url::Url;
 use crate::{agents, environment, guard, output, plan, run};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -105,6 +106,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         onto_bus.extend(["--bus-ca".into(), format!("{BUS_CA}/{CA_FILE}")]);
     }
     let (run, planned) = checked(count, &words, &onto_bus)?;
+    outputs(&run)?;
     let origins = planned.requests.origins.iter().chain(run.beside().map(|request| &request.url.origin));
     let places = run::destinations(&run, origins)?;
     let asked_by_coordinator = asked_by_coordinator(&run)?;
@@ -159,7 +161,7 @@ fn asked_by_coordinator(run: &RunArgs) -> Result<BTreeSet<(String, u16)>> {
             "--store" => BTreeSet::from([(origin.host, origin.port)]),
             _ => run::destinations(run, [&origin])?,
         };
-        if own.iter().any(|(host, _)| host == UNKNOWN_HOST) {
+        if own.iter().any(is_unknown) {
             output::note(format_args!(
                 "note: {flag} is taken from the environment, so the policy of the coordinator does not let it through: add a rule \
                  to its NetworkPolicy"
@@ -242,6 +244,24 @@ fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<Run
     Ok((run, planned))
 }
 
+/// The coordinator writes beneath one folder alone: all else of its container is read-only.
+fn outputs(run: &RunArgs) -> Result<()> {
+    let store = match &run.keep.store.store {
+        Some(Location::File(path)) => Some(("--store", path.as_path())),
+        Some(Location::Server(_)) | None => None,
+    };
+    for (flag, path) in run.exports.places().chain(store) {
+        if !path.starts_with(RUNS) {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            return Err(refused(
+                &[flag.trim_start_matches('-')],
+                format!("{flag} {path:?}: a pod writes beneath {RUNS} alone: write {flag} {RUNS}/{name}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// With how long to wait, where nobody has said so: both begin together with what they wait for.
 fn with_patience(mut words: Vec<String>, run: &RunArgs) -> Vec<String> {
     let seconds = |time: Nanos| format!("{}s", time.0 / 1_000_000_000);
@@ -302,15 +322,20 @@ fn variables(text: &str) -> Vec<&str> {
     found
 }
 
+/// All or part of a host is taken from the environment: [`UNKNOWN_HOST`](crate::request::url::UNKNOWN_HOST), or `api.${DOMAIN}`.
+fn is_unknown((host, _): &(String, u16)) -> bool {
+    host.contains(UNKNOWN_VARIABLE)
+}
+
 /// Hosts that agents may put load on.
 fn allowed(cluster: &ClusterArgs, places: &BTreeSet<(String, u16)>) -> Result<Vec<String>> {
     if !cluster.allow_target.is_empty() {
         return Ok(cluster.allow_target.clone());
     }
-    if places.iter().any(|(host, _)| host == UNKNOWN_HOST) {
+    if places.iter().any(is_unknown) {
         return Err(refused(
             &["allow-target"],
-            "the plan takes its target from the environment, so nobody knows here where load may go: name the host with --allow-target",
+            "the plan takes its target, or a part of it, from the environment, so nobody knows here where load may go: name the host with --allow-target",
         ));
     }
     let hosts: BTreeSet<&String> = places.iter().map(|(host, _)| host).collect();

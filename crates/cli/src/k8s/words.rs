@@ -1,6 +1,7 @@
 //! The words of a run among those of `unblink k8s render`, which a pod is given.
 
 use crate::args::k8s::ClusterArgs;
+use crate::args::run::RunArgs;
 use clap::{Args, Command};
 
 /// Flags of a run that stand for something else here, and are written anew for the pod.
@@ -13,11 +14,15 @@ pub(super) fn of_run(words: &[String]) -> Vec<String> {
         let own = cluster.get_arguments().find(|arg| arg.get_long() == Some(flag));
         own.map(|arg| arg.get_action().takes_values()).or(REPLACED.contains(&flag).then_some(true))
     };
+    let run = RunArgs::augment_args(Command::new("run"));
     let (mut left, mut words) = (Vec::new(), words.iter());
     while let Some(word) = words.next() {
-        let (flag, has_value) = match (word.strip_prefix("--"), word.strip_prefix("-o")) {
+        let (flag, has_value) = match (word.strip_prefix("--"), output_in(&run, word)) {
             (Some(flag), _) => flag.split_once('=').map_or((flag, false), |(flag, _)| (flag, true)),
-            (None, Some(value)) => ("output", !value.is_empty()),
+            (None, Some((before, value))) => {
+                left.extend((before.len() > 1).then(|| before.to_string()));
+                ("output", !value.is_empty())
+            }
             (None, None) => ("", false),
         };
         match takes_value(flag) {
@@ -27,6 +32,18 @@ pub(super) fn of_run(words: &[String]) -> Vec<String> {
         }
     }
     left
+}
+
+/// What stands before and behind `o` in a word of short flags, such as `-qo DIR`.
+fn output_in<'a>(run: &Command, word: &'a str) -> Option<(&'a str, &'a str)> {
+    let takes_value = |short: char| {
+        let own = run.get_arguments().find(|arg| arg.get_short() == Some(short));
+        own.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'))?;
+    let (at, _) = flags.char_indices().find(|&(_, short)| short == 'o' || takes_value(short))?;
+    let behind = flags[at..].strip_prefix('o')?;
+    Some((&word[..=at], behind))
 }
 
 /// As an argument of a container, in which a cluster fills in $(NAME).
@@ -46,6 +63,8 @@ mod tests {
             ("--agents=20 plan.toml -R 5 --cpu 2 -d 3s", "plan.toml -R 5 -d 3s"),
             ("http://h/ --name a --create-namespace -R 5", "http://h/ -R 5"),
             ("http://h/ -o d -od -o=d --output d --output=d -R 5", "http://h/ -R 5"),
+            ("http://h/ -qo d -R 5", "http://h/ -q -R 5"),
+            ("http://h/ -kqod -R 5 -Hox:y", "http://h/ -kq -R 5 -Hox:y"),
             (
                 "http://h/ --max-rate 5k --bus x --fleet=y --bus-within 1m",
                 "http://h/ --max-rate 5k --bus-within 1m",
