@@ -180,7 +180,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "HOST", help_heading = "Limits")]
     pub allow_target: Vec<String>,
 
-    /// Refuse a share of a load with a higher rate than this
+    /// Refuse a share with a higher rate than this
     #[arg(long, value_name = "RATE", value_parser = value::rate, help_heading = "Limits")]
     pub max_rate: Option<Rate>,
 
@@ -188,7 +188,9 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
-    /// Run the script of a plan (--script): a program that can read files and start others, as the user of this agent
+    /// Run the scripts of plans (--script), which are programs
+    ///
+    /// They can read files and start other programs, as the user of this agent.
     #[arg(long, help_heading = "Limits")]
     pub allow_scripts: bool,
 
