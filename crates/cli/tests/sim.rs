@@ -290,23 +290,6 @@ fn a_simulation_goes_on_until_its_percentile_is_known() {
     );
 }
 
-/// Times that nobody could tell apart are known at the first look, and confirmed at the second, whatever bins they fall into.
-#[test]
-fn a_constant_target_is_known_at_once() {
-    for server in
-        ["service=10ms", "service=ramp(10ms,10.05ms,20s,200s)", "service=ramp(10.04ms,10ms,0s,100s)"]
-    {
-        let goal = ["-R", "100", "--precision", "2%", "--max-duration", "5m"];
-        let run = sim(&Place::new(), &[&["--server", server][..], &goal].concat());
-        assert_eq!(
-            (run.at("/precision/reached") == true, run.count("/precision/after_ns")),
-            (true, 60_000_000_000),
-            "{server}"
-        );
-        assert!(run.number("/precision/share_found") < 0.01, "{server}");
-    }
-}
-
 #[test]
 fn users_who_try_again_amplify() {
     let server = ["--server", "slots=10 service=10ms pause=2s@5s", "-R", "900", "-d", "20s"];

@@ -160,17 +160,6 @@ impl Stretch {
         self.completed = merged(&self.completed, &next.completed);
         self.censored = merged(&self.censored, &next.censored);
     }
-
-    /// With all that was completed in the bins from `from` to `to` in the last of them; `None` if anything was censored there.
-    pub(crate) fn joined(&self, from: u32, to: u32) -> Option<Stretch> {
-        let is_among = |&(bin, _): &(u32, u64)| (from..=to).contains(&bin);
-        if self.censored.iter().any(is_among) {
-            return None;
-        }
-        let all: Counts =
-            self.completed.iter().map(|count| if is_among(count) { (to, count.1) } else { *count }).collect();
-        Some(Stretch { completed: merged(&all, &[]), ..self.clone() })
-    }
 }
 
 impl Packed {

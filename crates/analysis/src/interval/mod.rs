@@ -7,14 +7,11 @@
 //! (R. S. Woodruff, 1952), with the variance that F̂(x) would have if x were the quantile (E. B. Wilson, 1927).
 //! It is never narrower than what ranks alone give for independent samples ([`exact`]).
 //!
-//! Times that are as good as equal are taken for one where that gives an answer ([`equals`]).
-//!
 //! Where no honest interval exists, the [`Answer`] says why. `docs/statistics.md` has the reasons and the measured
 //! coverage.
 
 pub(crate) mod bins;
 mod dependence;
-mod equals;
 pub(crate) mod exact;
 pub(crate) mod history;
 mod influence;
@@ -22,7 +19,6 @@ mod influence;
 pub use history::History;
 
 use crate::quantile::Survival;
-use equals::{Equals, Step};
 use history::Stretch;
 use influence::{Point, Snapshot};
 use unblink_core::time::Nanos;
@@ -143,7 +139,6 @@ pub fn answers(
         return vec![none; quantiles.len()];
     }
     let (points, snapshots) = influence::sweep(&stretches, quantiles, block);
-    let steps: Vec<Step> = whole.steps().map(Step::of).collect();
     let freedom = FREEDOM_PER_BLOCK * (stretches.len() as f64 / block as f64 - 1.0);
     let run = Run {
         stretches: &stretches,
@@ -153,14 +148,9 @@ pub fn answers(
         shift: history.shift(),
         freedom,
         whole,
-        steps: &steps,
         level: ended.level(),
     };
-    let answer = |(i, &q): (usize, &f64)| match run.answer(q, snapshots.get(i)) {
-        found @ (Answer::Between { .. } | Answer::Above { .. }) => found,
-        none => run.answer_of_equals(q).unwrap_or(none),
-    };
-    quantiles.iter().enumerate().map(answer).collect()
+    quantiles.iter().enumerate().map(|(i, &q)| run.answer(q, snapshots.get(i))).collect()
 }
 
 fn too_short(block: usize, stretch: Nanos) -> Answer {
@@ -182,22 +172,10 @@ struct Run<'a> {
     /// Degrees of freedom of the block variance.
     freedom: f64,
     whole: &'a Survival,
-    /// What was seen, ascending.
-    steps: &'a [Step],
     level: exact::Level,
 }
 
 impl Run<'_> {
-    /// An interval of a quantile that has none, if nearly all is as good as equal to it.
-    fn answer_of_equals(&self, q: f64) -> Option<Answer> {
-        let equals = Equals::around(q, self.steps, self.shift)?;
-        let stretches = equals.of(self.stretches)?;
-        let (points, snapshots) = influence::sweep(&stretches, &[q], self.block);
-        let run = Run { stretches: &stretches, points: &points, steps: &equals.steps, ..*self };
-        let found = run.answer(q, snapshots.first());
-        matches!(found, Answer::Between { .. }).then_some(found)
-    }
-
     fn answer(&self, q: f64, snapshot: Option<&Snapshot>) -> Answer {
         let (rank_low, rank_high) = exact::ranks(self.whole.count(), q, self.level);
         let (Some(rank_low), Some(rank_high)) = (rank_low, rank_high) else { return Answer::NotEnoughData };
@@ -247,7 +225,7 @@ impl Run<'_> {
 
     /// Goes outwards from the estimate until F̂ is significantly different from q. `factor` corrects the block variance.
     fn search(&self, q: f64, factor: f64, rank_low: u64, rank_high: u64) -> Answer {
-        let steps = self.steps;
+        let steps: Vec<(u64, f64)> = self.whole.steps().collect();
         let n = self.whole.count() as f64;
         let normal = self.level.normal;
         let student = exact::student(self.freedom, normal);
@@ -268,30 +246,31 @@ impl Run<'_> {
             let at = |i: Option<usize>| i.and_then(|i| spreads.get(i)).map_or(0.0, |(_, spread)| *spread);
             at(Some(place)).max(at(place.checked_sub(1)))
         };
-        let estimate = steps.partition_point(|step| step.share < q - 1e-12);
+        let estimate = steps.partition_point(|(_, share)| *share < q - 1e-12);
         // Farther out fewer events are left to judge the variance by, and a run that saw few of them underrates both
         // the quantile and the variance: above the estimate the variance per sample does not sink.
-        let at_estimate = steps.get(estimate).map_or(0.0, |step| spread_at(step.high_ns));
-        let is_other = |&Step { share, high_ns, .. }: &Step| {
+        let at_estimate = steps.get(estimate).map_or(0.0, |(value_ns, _)| spread_at(*value_ns));
+        let is_other = |share: f64, value_ns: u64| {
             let floor = if share > q { at_estimate } else { 0.0 };
-            (share - q).powi(2) > q * (1.0 - q) * spread_at(high_ns).max(floor)
+            (share - q).powi(2) > q * (1.0 - q) * spread_at(value_ns).max(floor)
         };
         let mut exact_only = true;
-        let by_ranks_low = steps.partition_point(|step| step.share * n < rank_low as f64 - 1e-6);
-        let by_ranks_high = steps.partition_point(|step| step.share * n < rank_high as f64 - 1e-6);
+        let by_ranks_low = steps.partition_point(|(_, share)| share * n < rank_low as f64 - 1e-6);
+        let by_ranks_high = steps.partition_point(|(_, share)| share * n < rank_high as f64 - 1e-6);
         let mut low = estimate;
         while low > 0 {
-            if low <= by_ranks_low && is_other(&steps[low - 1]) {
+            let (value_ns, share) = steps[low - 1];
+            if low <= by_ranks_low && is_other(share, value_ns) {
                 break;
             }
             low -= 1;
         }
         exact_only &= low == by_ranks_low;
         let low_ns = match steps.get(low) {
-            Some(step) => step.low_ns,
+            Some(&(value_ns, _)) => bins::lowest_ns(bins::number(value_ns)),
             // The lower end lies among the censored, too: above the first of them that is not known.
             None => {
-                let known = steps.last().map_or(0.0, |step| step.share * n);
+                let known = steps.last().map_or(0.0, |(_, share)| share * n);
                 let Some(bound) = self.whole.quantile(((known + 1e-6).floor() + 1.0) / n) else {
                     return Answer::NotEnoughData;
                 };
@@ -299,13 +278,13 @@ impl Run<'_> {
             }
         };
         let mut high = estimate.max(by_ranks_high);
-        while steps.get(high).is_some_and(|step| !(step.share > q && is_other(step))) {
+        while steps.get(high).is_some_and(|&(value_ns, share)| !(share > q && is_other(share, value_ns))) {
             high += 1;
         }
         exact_only &= high == by_ranks_high;
         let method = if exact_only { Method::Exact } else { Method::BlockBootstrap };
         match steps.get(high) {
-            Some(&Step { high_ns, .. }) => Answer::Between { low_ns, high_ns, method },
+            Some(&(high_ns, _)) => Answer::Between { low_ns, high_ns, method },
             None if self.whole.censored() > 0 => Answer::Above { low_ns },
             None => Answer::NotEnoughData,
         }

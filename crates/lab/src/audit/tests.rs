@@ -171,7 +171,7 @@ fn a_slow_closed_loop_is_no_back_filled_one() {
 fn who_asks_as_often_keeps_no_schedule() {
     let by_count = |case: &Case| {
         let mut played = closed(case, None);
-        let missing = case.planned() - played.sent.len() as u64;
+        let missing = case.planned().saturating_sub(played.sent.len() as u64);
         let end_ns = case.duration.as_nanos() as u64;
         played.sent.extend((0..missing).map(|k| (end_ns + k * MS, 10 * MS)));
         played
