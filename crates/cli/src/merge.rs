@@ -4,10 +4,10 @@ use crate::args::history::KeepArgs;
 use crate::args::{Exports, MergeArgs};
 use crate::folder::Folder;
 use crate::unshown::Shown;
-use crate::{agents, exit, history, output};
+use crate::{exit, history, output};
 use anyhow::Result;
 use std::path::PathBuf;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{Aborted, RunDocument};
 use unblink_artifact::folder::{self, replay};
 
 /// Merges and presents what came out. Gives the exit code.
@@ -41,10 +41,15 @@ pub(crate) fn present(
         }
     };
     if let Some(rule) = held.filter(|_| document.aborted.is_none()) {
-        document.aborted = Some(agents::held_at_the_end(rule.to_string(), &document));
+        document.aborted = Some(held_at_the_end(rule.to_string(), &document));
     }
     output::write_page(to, &document);
     let shown = Shown::of(output::present(&document, &tally, exports, Some(to)), to, output::PAGE);
     history::keep(keep, &[to.to_path_buf()]);
     Ok((document, shown))
+}
+
+/// A rule that stopped nothing, since the load was over when it was seen to hold.
+pub(crate) fn held_at_the_end(rule: String, document: &RunDocument) -> Aborted {
+    Aborted { rule, at_ns: document.series.load_to_ns, guard: None }
 }

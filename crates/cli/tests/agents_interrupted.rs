@@ -275,5 +275,9 @@ fn the_records_of_a_killed_coordinator_are_merged_by_a_shell() {
     let merge = "exec \"$0\" merge out.local/agent-* -o whole --json --no-store";
     let merged = finish(&mut place.shell(merge, &[])).run();
     assert_eq!(merged.arrivals("scheduled"), 3_000);
-    assert!(merged.arrivals("ok") >= 90 && merged.document["arrivals"]["lost"].is_null(), "{}", merged.document["arrivals"]);
+    assert!(
+        merged.arrivals("ok") >= 90 && merged.document["arrivals"]["lost"].is_null(),
+        "{}",
+        merged.document["arrivals"]
+    );
 }

@@ -34,7 +34,7 @@ pub(crate) use offered::files;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use unblink_artifact::document::{Aborted, RunDocument, RunStatus};
+use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, replay};
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::plan::Plan;
@@ -167,15 +167,10 @@ pub(crate) fn stage(args: &RunArgs, folder: &Path, interruptions: &Interruptions
         // By the coordinator's user, and no guard of the run.
         (document.status, document.aborted) = (RunStatus::Interrupted, None);
     } else if let Some(rule) = told.rule.filter(|_| document.aborted.is_none()) {
-        document.aborted = Some(held_at_the_end(rule, &document));
+        document.aborted = Some(merge::held_at_the_end(rule, &document));
     }
     history::keep(&args.keep, &[folder.to_path_buf()]);
     Ok(document)
-}
-
-/// A rule that stopped nothing, since the load was over when it was seen to hold.
-pub(crate) fn held_at_the_end(rule: String, document: &RunDocument) -> Aborted {
-    Aborted { rule, at_ns: document.series.load_to_ns, guard: None }
 }
 
 /// Calls the function `done` of a script, if it has one, with the figures of all agents. What is wrong with that changes no result.
