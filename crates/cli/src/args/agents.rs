@@ -138,7 +138,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "FILE")]
     pub bus_ca: Option<PathBuf>,
 
-    /// Agents and runs of the same fleet meet [default: default]
+    /// Meet those of this fleet alone [default: default]
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
 

@@ -39,7 +39,7 @@ EXIT STATUS
     mut_arg("bus", |arg| arg.help("Use this NATS server instead of one of the run's own; needs --secret")),
     mut_arg("max_rate", |arg| arg.help(
         "Refuse to start a run with a higher rate than this; each agent refuses more than its part of it")),
-    mut_arg("fleet", |arg| arg.help("Agents and runs of the same fleet meet [default: as --name]")),
+    mut_arg("fleet", |arg| arg.help("Meet those of this fleet alone [default: as --name]")),
     mut_arg("agents_within", |arg| arg.help("Wait this long for the pods, once the bus is there [default: 10m]")),
     mut_arg("bus_within", |arg| arg.help("Keep trying to reach the bus for this long [default: 5m]")),
 )]

@@ -38,7 +38,7 @@ pub(super) fn of_run(words: &[String]) -> Vec<String> {
 fn output_in<'a>(run: &Command, word: &'a str) -> Option<(&'a str, &'a str)> {
     let takes_value = |short: char| {
         let own = run.get_arguments().find(|arg| arg.get_short() == Some(short));
-        own.is_some_and(|arg| arg.get_action().takes_values())
+        own.is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set())
     };
     let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'))?;
     let (at, _) = flags.char_indices().find(|&(_, short)| short == 'o' || takes_value(short))?;
