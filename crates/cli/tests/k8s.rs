@@ -238,7 +238,7 @@ fn the_coordinator_reaches_what_stops_it_and_where_runs_are_kept() {
     let (rules, _) = egress(&store);
     assert_eq!(at(&rules, 2), [address("10.1.2.3/32", 5432), address("10.1.2.4/32", 443)]);
     place.file("shop.toml", SHOP.replace("[load]", "[guards]\nkill-url = \"http://ctl.web/stop\"\n[load]"));
-    let (rules, _) = egress(&["--store", "runs.db"]);
+    let (rules, _) = egress(&["--store", "/runs/runs.db"]);
     assert_eq!(at(&rules, 2), [any_pod, json!({"ports": tcp(80)})]);
 }
 
@@ -301,12 +301,11 @@ fn what_can_not_be_run_is_not_rendered() {
     render(&place, &["elsewhere.toml", "--agents", "2", "--allow-target", "shop.test"]);
     place.file("part.toml", "target = \"http://api.${DOMAIN}/\"\n[load]\nrate = 5\n");
     refused(&["part.toml", "--agents", "2"], &["name the host with --allow-target"]);
-    refused(
-        &with(&["--csv", "figures.csv"]),
-        &["a pod writes beneath /runs alone", "--csv /runs/figures.csv"],
-    );
-    refused(&with(&["--store", "h.db"]), &["--store /runs/h.db"]);
-    render(&place, &with(&["--csv", "/runs/figures.csv"]));
+    let shop = ["shop.toml", "--agents", "2", "--csv"];
+    let beneath = ["a pod writes beneath /runs alone", "--csv /runs/figures.csv"];
+    refused(&[&shop[..], &["figures.csv"]].concat(), &beneath);
+    refused(&with(&["--store", "/h.db"]), &["--store /runs/h.db"]);
+    render(&place, &[&shop[..], &["/runs/figures.csv"]].concat());
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(50_000)));
     refused(&["shop.toml", "--agents", "2"], &["a ConfigMap holds 1,024 KiB", "unblink run --agents"]);
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(20_000)));

@@ -106,11 +106,11 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         onto_bus.extend(["--bus-ca".into(), format!("{BUS_CA}/{CA_FILE}")]);
     }
     let (run, planned) = checked(count, &words, &onto_bus)?;
-    outputs(&run)?;
     let origins = planned.requests.origins.iter().chain(run.beside().map(|request| &request.url.origin));
     let places = run::destinations(&run, origins)?;
     let asked_by_coordinator = asked_by_coordinator(&run)?;
     let (files, allow_target) = (files()?, allowed(cluster, &places)?);
+    outputs(&run, !files.is_empty())?;
     say_what_is_missing(cluster, &files);
     let within = |asked: Option<Nanos>, otherwise| asked.unwrap_or(otherwise).0;
     let gather_for =
@@ -244,14 +244,14 @@ fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<Run
     Ok((run, planned))
 }
 
-/// The coordinator writes beneath one folder alone: all else of its container is read-only.
-fn outputs(run: &RunArgs) -> Result<()> {
+/// The coordinator writes beneath one folder alone: all else of its container is read-only. It works there, unless it reads `files`.
+fn outputs(run: &RunArgs, reads_files: bool) -> Result<()> {
     let store = match &run.keep.store.store {
         Some(Location::File(path)) => Some(("--store", path.as_path())),
         Some(Location::Server(_)) | None => None,
     };
     for (flag, path) in run.exports.places().chain(store) {
-        if !path.starts_with(RUNS) {
+        if !path.starts_with(RUNS) && (path.is_absolute() || reads_files) {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
             return Err(refused(
                 &[flag.trim_start_matches('-')],
