@@ -241,7 +241,7 @@ fn the_only_node_may_be_killed_and_come_back() {
     ask_for(&one, "start", "started");
     let gone_s = killed.elapsed().as_secs();
     assert!(gone_s < 90, "it took {gone_s} s to come back");
-    let run = started.wait().run();
+    let run = started.wait_for(Duration::from_secs(180)).run();
     run.assert_accounts();
     assert_eq!(run.arrivals("scheduled"), 12_000);
     assert_eq!(run.arrivals("unsent") + run.arrivals("unfinished"), 0, "{run:?}");

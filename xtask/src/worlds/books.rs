@@ -31,6 +31,8 @@ pub(super) struct Turn {
     /// Of the latest action.
     at: Instant,
     pub(super) sends: usize,
+    /// Those of arrivals that had not been sent before.
+    pub(super) first_sends: usize,
     opens: usize,
     actions: usize,
     looked: bool,

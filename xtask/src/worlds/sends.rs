@@ -30,8 +30,7 @@ impl Books<'_> {
             if !self.is_late(place) {
                 break place;
             }
-            self.finish(place, Outcome::TimedOut, None, 0);
-            self.tally.came_before_sends(self.turn.sends);
+            self.give_up_before_sends(place);
         };
         let usable_since = self.lanes[origin].carried.room_since;
         let entry = &mut self.entries[place];
@@ -43,6 +42,7 @@ impl Books<'_> {
             (entry.sent, entry.attempt) = (Some(at), Some(at));
             entry.usable_since = usable_since.max(entry.ready_at);
             self.tally.sent(entry.measured, at);
+            self.turn.first_sends += 1;
             if entry.begins {
                 self.tally.user_begins(at);
             }
@@ -61,6 +61,12 @@ impl Books<'_> {
         let Entry { intended, repeats, .. } = self.entries[place];
         self.under_way.begin((intended, origin, self.round_of(repeats)), place);
         self.lanes[origin].carried.take_off(conn, flight, place)
+    }
+
+    /// One had waited for too long when its turn came.
+    fn give_up_before_sends(&mut self, place: usize) {
+        self.finish(place, Outcome::TimedOut, None, 0);
+        self.tally.came_before_sends(self.turn.first_sends);
     }
 
     /// The next one that is to be sent to `origin`, or to end unsent in its place.
@@ -91,7 +97,7 @@ impl Books<'_> {
             let entry = self.entries[place];
             let now = self.now();
             hold!(self.is_late(place), "{entry:?} waits beside a connection with room at {now:?}");
-            self.finish(place, Outcome::TimedOut, None, 0);
+            self.give_up_before_sends(place);
         }
         self.round.pass();
         Ok(())

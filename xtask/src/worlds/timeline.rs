@@ -41,8 +41,8 @@ impl Moments {
         self.log.push((at, Moment::Ended(was_sent, outcome)));
     }
 
-    /// What has just been noted, the end of one that had waited for another attempt for too long, came before the sends of its
-    /// turn, at most `sends`: a turn looks at all that waits and then sends.
+    /// What has just been noted, the end of one that had waited for too long, came before the `sends` that its turn has noted so
+    /// far: a turn looks at all that waits and then sends.
     pub(super) fn came_before_sends(&mut self, sends: usize) {
         let Some((end, before)) = self.log.split_last() else { return };
         let is_later = |(at, moment): &&(Instant, Moment)| matches!(moment, Moment::Sent) && *at >= end.0;

@@ -159,8 +159,13 @@ impl Started {
         self.child.try_wait().expect("a child").is_none()
     }
 
-    pub(crate) fn wait(mut self) -> Said {
-        let status = self.wait_bounded();
+    pub(crate) fn wait(self) -> Said {
+        self.wait_for(PATIENCE)
+    }
+
+    /// The same of a command that takes long.
+    pub(crate) fn wait_for(mut self, patience: Duration) -> Said {
+        let status = self.wait_bounded(patience);
         let output =
             Output { status, stdout: read_all(&mut self.stdout), stderr: read_all(&mut self.stderr) };
         Said {
@@ -170,15 +175,15 @@ impl Started {
         }
     }
 
-    fn wait_bounded(&mut self) -> ExitStatus {
+    fn wait_bounded(&mut self, patience: Duration) -> ExitStatus {
         let step = Duration::from_millis(5);
-        for _ in 0..PATIENCE.as_millis() / step.as_millis() {
+        for _ in 0..patience.as_millis() / step.as_millis() {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status;
             }
             std::thread::sleep(step);
         }
-        panic!("the command has not ended after {PATIENCE:?}: {}", self.hung());
+        panic!("the command has not ended after {patience:?}: {}", self.hung());
     }
 
     fn hung(&mut self) -> String {
