@@ -95,6 +95,9 @@ fn errors_are_failures_by_their_state() {
         assert!(parts.iter().all(|part| said.stderr.replace("\n    ", " ").contains(part)), "{said:?}");
         assert!(!said.stderr.contains("s3cr3t"), "{said:?}");
     }
+    let said = postgres.call(&["try", &postgres.url(), "--sql", "SELECT 1 / 0 FROM item"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stdout.contains("it says \"ERROR: division by zero (22012)\""), "{said:?}");
 }
 
 #[test]

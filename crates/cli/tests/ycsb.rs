@@ -247,6 +247,7 @@ fn a_fill_goes_on_where_it_was_interrupted() {
     let progress = place.text("unblink-fill.json");
     assert!(!progress.contains("\"written\": 0") && progress.contains("\"written\""), "{progress}");
     call(&[]).refused(&["--resume"]);
+    call(&["--seed", "2"]).refused(&["another store, workload or seed", "--progress FILE"]);
     call(&["--resume", "--unix-socket", "b.sock"]).refused(&["another store, workload or seed"]);
     call(&["--resume", "--seed", "2"]).refused(&["another store, workload or seed"]);
     let said = call(&["--resume", "--json"]);

@@ -77,7 +77,7 @@ pub(crate) fn fill(args: &FillArgs) -> Result<u8> {
     let progress = match args.resume {
         true => begun.resumed(&args.progress)?,
         false => {
-            Progress::refuse_another(&args.progress)?;
+            begun.refuse_another(&args.progress)?;
             make_room(&asking, &workload, args.create)?;
             begun
         }

@@ -76,7 +76,7 @@ impl Progress {
         if before != same || before.written > same.records {
             bail!(
                 "--resume: {shown} belongs to a fill with another store, workload or seed ({} records of {}, seed \
-                 {}): repeat the original command",
+                 {}): repeat the original command, or name this one's file (--progress FILE)",
                 before.records,
                 before.store(),
                 before.seed
@@ -93,14 +93,25 @@ impl Progress {
     }
 
     /// One that was interrupted would be forgotten.
-    pub(super) fn refuse_another(path: &Path) -> Result<()> {
-        if path.exists() {
-            bail!(
-                "{} is left from an interrupted fill: continue with --resume, or delete it to start over",
-                path.display()
-            );
+    pub(super) fn refuse_another(&self, path: &Path) -> Result<()> {
+        if !path.exists() {
+            return Ok(());
         }
-        Ok(())
+        let shown = path.display();
+        let before = std::fs::read_to_string(path).ok();
+        let before = before.and_then(|text| serde_json::from_str::<Progress>(&text).ok());
+        match before {
+            Some(before) if before != (Progress { written: before.written, ..self.clone() }) => bail!(
+                "{shown} is left from an interrupted fill of another store, workload or seed ({} records of {}, seed {}): \
+                 keep the progress of this one elsewhere (--progress FILE), or delete the file if that fill is given up",
+                before.records,
+                before.store(),
+                before.seed
+            ),
+            _ => bail!(
+                "{shown} is left from an interrupted fill: continue with --resume, or delete it to start over"
+            ),
+        }
     }
 
     /// Writes it whole or not at all.

@@ -158,6 +158,9 @@ impl Url {
                  %3F for ?, %23 for #, %40 for @), and write an @ of the path as %40"
             );
         }
+        if let Some(instead) = instead_of_a_socket(text) {
+            bail!("{shown:?} is not a URL: a Unix socket is named beside it, as in {instead}");
+        }
         let without_scheme = || without_scheme(text, &shown);
         if !sent.is_empty() && !sent.contains("://") && !sent.contains(char::is_whitespace) {
             return Err(without_scheme());
@@ -280,6 +283,26 @@ pub(crate) fn over_ws(url: &str) -> String {
     }
 }
 
+/// What to write instead of what other tools take for the path of a Unix socket.
+fn instead_of_a_socket(text: &str) -> Option<&'static str> {
+    let (scheme, rest) = text.split_once(':')?;
+    let names_socket = scheme == "unix"
+        || scheme.ends_with("+unix")
+        || scheme.ends_with("+socket")
+        || scheme.ends_with("-socket");
+    // Without a host, or with a path in its place.
+    let has_no_host = rest.starts_with("///") || rest.to_ascii_lowercase().starts_with("//%2f");
+    let instead = match scheme {
+        _ if !names_socket && !has_no_host => return None,
+        _ if scheme.starts_with("redis") => "redis://localhost/0 --unix-socket PATH",
+        _ if scheme.starts_with("postgres") => "postgres://localhost/DATABASE --unix-socket PATH",
+        "unix" => "http://localhost/ or redis://localhost/0 with --unix-socket PATH",
+        _ if scheme.starts_with("http") && names_socket => "http://localhost/ --unix-socket PATH",
+        _ => return None,
+    };
+    Some(instead)
+}
+
 /// What to write instead; `shown` is the text as it may be seen.
 fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
     const EXPECTED: &str = "give the URL of what is tested, such as http://127.0.0.1:8080/";
@@ -357,6 +380,12 @@ mod tests {
             ("/u:s3cret@h/", "has no scheme: write http://***@h/"),
             ("/no-such/path", "is a path without scheme and host"),
             ("/", "is a folder, not a URL: give the URL"),
+            ("redis+unix:///tmp/r.sock", "as in redis://localhost/0 --unix-socket PATH"),
+            ("redis:///tmp/r.sock", "as in redis://localhost/0 --unix-socket PATH"),
+            ("postgres:///shop?host=/run", "as in postgres://localhost/DATABASE --unix-socket PATH"),
+            ("postgres://%2Frun/shop", "as in postgres://localhost/DATABASE --unix-socket PATH"),
+            ("http+unix://%2Frun%2Fs/x", "as in http://localhost/ --unix-socket PATH"),
+            ("unix:/run/s", "with --unix-socket PATH"),
         ] {
             let error = format!("{:#}", Url::parse(text).expect_err(text));
             assert!(error.contains(part), "{text:?}: {error}");

@@ -302,7 +302,14 @@ impl Trying<'_> {
             .then(|| shown::answer(Length::Whole, head, (body, body_bytes), &mut self.known));
         let (outcome, why) = match &tried.result {
             Ok(()) => (TriedOutcome::AsExpected, None),
-            Err(PreflightError::Answer { reason, .. }) => (TriedOutcome::Unexpected, Some(reason.clone())),
+            Err(PreflightError::Answer { answer, reason }) => {
+                let says_more =
+                    [Protocol::Postgres, Protocol::Cql].contains(&spoken) && head != answer.as_bytes();
+                let said = says_more.then(|| format!("it says \"{answer}\""));
+                let reason = (!reason.is_empty()).then(|| reason.clone());
+                let all: Vec<String> = said.into_iter().chain(reason).collect();
+                (TriedOutcome::Unexpected, Some(all.join(": ")))
+            }
             Err(other) => (TriedOutcome::NoAnswer, Some(other.to_string())),
         };
         TriedRequest {
