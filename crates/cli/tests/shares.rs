@@ -114,9 +114,8 @@ fn a_folder_that_was_cut_is_named_and_lost() {
     for part in start(&place, &["1/2", "2/2"], &[&url, "-R", "200", "-d", "3s"]) {
         part.wait().assert_ran();
     }
-    // Without the last byte the last interval is not whole.
     let hlog = place.text("part-1/intervals.hlog");
-    place.file("part-1/intervals.hlog", &hlog[..hlog.len() - 1]);
+    place.file("part-1/intervals.hlog", &hlog[..hlog.len() / 2]);
     let said = place.call(&["merge", "part-0", "part-1", "-o", "out", "--json"]);
     assert_eq!(said.code(), Some(3), "{said:?}");
     let breaks_off = "warning: the record in part-1 (share 2 of 2) breaks off after ";
@@ -132,7 +131,8 @@ fn a_folder_that_was_cut_is_named_and_lost() {
         said.code() == Some(3) && said.stderr.contains("the record in part-1 breaks off before"),
         "{said:?}"
     );
-    assert_eq!((said.run().arrivals("ok"), said.run().arrivals("lost")), (300, 300));
+    let merged = said.run();
+    assert_eq!((merged.arrivals("ok"), merged.arrivals("lost")), (300, 300));
 }
 
 /// A target that refuses one machine before the run: its part counts as lost. What a machine fills in itself may differ.
