@@ -281,7 +281,7 @@ impl Fleet {
             FleetOutcome::Run { start_at, parts, stopped } => {
                 let mut from = gathered::mergeable(folders, &parts, &mut notes);
                 if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
-                    from = gathered::with_own(from, local.records(self.led));
+                    from = gathered::with_own(from, local.records(self.led), &mut notes);
                 }
                 Led::Run { from, told: ToldOf { run, start_at, parts, stopped, notes, rule } }
             }
