@@ -169,7 +169,9 @@ impl Taking<'_> {
             let shares = named_shares(offer.first, offer.last, offer.of);
             output::note(format_args!("taking part in a run: {shares}"));
         }
-        let (code, own_reason) = match offered(args, run_of, offer, files, &folder, interruptions, &mut led) {
+        let done = offered(args, run_of, offer, files, &folder, interruptions, &mut led);
+        led.recorded();
+        let (code, own_reason) = match done {
             Ok(Offered { ended, was_left_alone }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
