@@ -108,7 +108,7 @@ fn a_document_without_what_it_speaks_of_is_no_record() {
     }
     fs::write(dir.path().join(LINES_FILE), "").expect("written");
     let error = check_folder(dir.path()).expect_err("no header").to_string();
-    assert!(error.contains("there is no header"), "{error}");
+    assert!(error.contains("breaks off in its first line"), "{error}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::folder::Folder;
 use crate::unshown::Shown;
 use crate::{exit, history, output};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use unblink_artifact::document::{Aborted, RunDocument};
 use unblink_artifact::folder::{self, replay};
 
@@ -30,7 +30,7 @@ pub(crate) fn present(
     exports: &Exports,
     keep: &KeepArgs,
 ) -> Result<(RunDocument, Shown)> {
-    let document = folder::merge(from, to)?;
+    let document = merged(from, to)?;
     // What is exported beside the document comes from its record.
     let (mut tally, ending) = replay(to, None, None)?;
     let mut document = match exports.fanout {
@@ -47,6 +47,11 @@ pub(crate) fn present(
     let shown = Shown::of(output::present(&document, &tally, exports, Some(to)), to, output::PAGE);
     history::keep(keep, &[to.to_path_buf()]);
     Ok((document, shown))
+}
+
+/// One run folder from those of several machines. Of those that break off, it is said where.
+pub(crate) fn merged(from: &[PathBuf], to: &Path) -> Result<RunDocument> {
+    Ok(folder::merge_telling(from, to, |broken| output::note(format_args!("warning: {broken}")))?)
 }
 
 /// A rule that stopped nothing, since the load was over when it was seen to hold.

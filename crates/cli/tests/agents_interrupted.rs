@@ -252,6 +252,15 @@ fn while_agents_are_waited_for_nothing_is_over() {
     assert_interrupted(&said, &["interrupted in run 1 of 2"]);
 }
 
+/// The processes whose command line names a folder in `place`.
+fn agents_in(place: &std::path::Path) -> Vec<String> {
+    let within = place.join("out.local").display().to_string();
+    let entries = std::fs::read_dir("/proc").expect("a list of processes");
+    let lines = entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(" agent ") && line.contains(&within)).collect()
+}
+
 /// What the refusal of the same folder, and the documentation, tell to do.
 #[test]
 fn the_records_of_a_killed_coordinator_are_merged_by_a_shell() {
@@ -270,6 +279,11 @@ fn the_records_of_a_killed_coordinator_are_merged_by_a_shell() {
     };
     let begun = std::time::Instant::now();
     while !(ended("agent-1") && ended("agent-2")) && begun.elapsed() < 30_000 * MS {
+        std::thread::sleep(50 * MS);
+    }
+    // They are gone once that is written: nobody is left who has such a record open.
+    while !agents_in(place.path()).is_empty() {
+        assert!(begun.elapsed() < 50_000 * MS, "they stay: {:?}", agents_in(place.path()));
         std::thread::sleep(50 * MS);
     }
     let merge = "exec \"$0\" merge out.local/agent-* -o whole --json --no-store";

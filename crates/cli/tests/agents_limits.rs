@@ -7,6 +7,7 @@ use crate::support::{Place, Run};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use unblink_cluster::signed::KeyPair;
 
 /// What came of it for each of the two agents by its own record.
 fn own(place: &Place) -> [Value; 2] {
@@ -116,4 +117,29 @@ fn errors_of_all_agents_are_one_budget() {
     let [one, other] = own(&place);
     assert_eq!(one["series"]["load_to_ns"], other["series"]["load_to_ns"]);
     assert_eq!(target.seen().len() as u64, failed);
+}
+
+/// What is no certificate is said before the bus is asked, which is not there.
+#[test]
+fn what_is_no_certificate_of_a_bus_is_refused_before_it_is_asked() {
+    let place = Place::new();
+    let key = KeyPair::new_user();
+    place.file("operator.nk", key.seed().expect("a private key"));
+    place.file("empty.pem", "");
+    place.file("torn.pem", "-----BEGIN CERTIFICATE-----\nMIIB");
+    let (url, accepts) = ("http://127.0.0.1:9/", key.public_key());
+    for file in ["nowhere.pem", "empty.pem", "operator.nk", "torn.pem"] {
+        let bus = ["--bus", "tls://127.0.0.1:1", "--bus-ca", file];
+        let led = [&bus[..], &["--agents", "2", "--nkey", "operator.nk"]].concat();
+        let named = format!("--bus-ca {file:?}: ");
+        let refused = |begin: &[&str], rest: &[&str]| {
+            place.call(&[begin, rest].concat()).refused(&[&named, "certificates (PEM)"]);
+        };
+        refused(&["run", url, "-R", "9", "-d", "1s"], &led);
+        refused(&["agent", "--accept-from", &accepts], &bus);
+        refused(&["knee", url, "--slo", "p99 < 1s"], &led);
+        refused(&["compare", url, url, "-R", "9", "-d", "1s"], &led);
+        let render = ["k8s", "render", url, "-R", "9", "-d", "1s", "--agents", "2", "--secret", "keys"];
+        refused(&render, &bus);
+    }
 }

@@ -106,6 +106,35 @@ fn a_machine_that_is_missing_is_no_pass() {
     }
 }
 
+/// The histograms of one folder were cut when it was copied, and then the first line as well.
+#[test]
+fn a_folder_that_was_cut_is_named_and_lost() {
+    let (server, place) = (healthy(), Place::new());
+    let url = server.url();
+    for part in start(&place, &["1/2", "2/2"], &[&url, "-R", "200", "-d", "3s"]) {
+        part.wait().assert_ran();
+    }
+    let hlog = place.text("part-1/intervals.hlog");
+    place.file("part-1/intervals.hlog", &hlog[..hlog.len() / 2]);
+    let said = place.call(&["merge", "part-0", "part-1", "-o", "out", "--json"]);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let breaks_off = "warning: the record in part-1 (share 2 of 2) breaks off after ";
+    assert!(said.stderr.contains(breaks_off) && !said.stderr.contains("defect"), "{said:?}");
+    let merged = said.run();
+    assert!(merged.has_finding("agents_lost") && !merged.has_finding("accounting"), "{}", merged.stderr);
+    let known = merged.arrivals("ok") + merged.arrivals("lost");
+    assert_eq!((merged.arrivals("scheduled"), known), (600, 600));
+    let lines = place.text("part-1/intervals.jsonl");
+    place.file("part-1/intervals.jsonl", &lines[..100]);
+    let said = place.call(&["merge", "part-0", "part-1", "-o", "other", "--json"]);
+    assert!(
+        said.code() == Some(3) && said.stderr.contains("the record in part-1 breaks off before"),
+        "{said:?}"
+    );
+    let merged = said.run();
+    assert_eq!((merged.arrivals("ok"), merged.arrivals("lost")), (300, 300));
+}
+
 /// A target that refuses one machine before the run: its part counts as lost. What a machine fills in itself may differ.
 #[test]
 fn a_machine_that_never_began_is_lost() {

@@ -220,6 +220,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.bank_from = start;
         self.handed_until = start;
         self.handed_at = start;
+        // That of another thread until now.
         self.starvation = Starvation::of_this_thread();
         let warmup = self.job.plan.measured_from();
         let load_length = self.job.plan.load_length();
@@ -236,6 +237,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             now = self.turn(start);
         }
         self.pacer.take_figures();
+        // What is held against the time since the start must not have been waited for before it.
+        self.starvation.take();
         loop {
             // Not before the moment of the stop: what falls due until then is scheduled, by every worker.
             let abort_at = self.controls.stop_at().filter(|_| self.controls.is_aborted());

@@ -46,6 +46,12 @@ pub enum FolderError {
         /// What is wrong with it.
         what: String,
     },
+    /// Of the record of a run that ended, not even the first line is whole.
+    #[error("{path} breaks off in its first line, so nothing that the run recorded can be read; copy it again from where it was written", path = path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
     /// The folder comes from another version.
     #[error("{path} holds {found:?}, this version of unblink reads {expected:?}; use the version that wrote it", path = path.display())]
     OtherVersion {

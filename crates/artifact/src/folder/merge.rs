@@ -9,17 +9,30 @@ use super::{
 use crate::document::{Agent, AgentPlan, AgentResult, Arrivals, RunDocument, RunStatus};
 use crate::fingerprint::fingerprint_of;
 use crate::tally::{Ending, Tally};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use unblink_core::time::Nanos;
 
 /// Merges the run folders `from`, each of one share of a load or itself merged, to a new one at `to`. The same bytes come out
 /// whatever their order, and whichever of them were merged before.
 ///
 /// A machine whose record breaks off is merged as far as it goes; what is missing counts as lost.
 pub fn merge(from: &[PathBuf], to: &Path) -> Result<RunDocument, MergeError> {
-    let mut runs = from.iter().map(|dir| read_folder(dir)).collect::<Result<Vec<_>, FolderError>>()?;
+    merge_telling(from, to, |_| ())
+}
+
+/// The same, and each record that breaks off is told to `broken`.
+///
+/// # Errors
+/// The folders are not those of one run, or can't be read or written.
+pub fn merge_telling(
+    from: &[PathBuf],
+    to: &Path,
+    mut broken: impl FnMut(Broken),
+) -> Result<RunDocument, MergeError> {
+    let mut runs = opened(from, &mut broken)?;
     runs.sort_by_key(|run| run.header.agents.first().map(|agent| agent.first));
     let header = merged_header(&runs)?;
-    let ending = Ending::join(runs.iter().map(ending).collect::<Result<_, FolderError>>()?);
     let mut folder = ReservedFolder::make(to)?.begin(&header)?;
     let mut tally = Tally::new(header.clone());
     let mut merging = Merging::open(&runs, header.layout())?;
@@ -27,11 +40,76 @@ pub fn merge(from: &[PathBuf], to: &Path) -> Result<RunDocument, MergeError> {
         tally.add(interval);
         folder.interval(interval)?;
     }
+    // Only who has read all of a record knows whether it goes as far as its document says.
+    for (run, end) in runs.iter_mut().zip(merging.ends()) {
+        let name = run.header.agents.first().map(AgentPlan::name);
+        match &run.final_document {
+            Some(document) if end >= recorded_to(document) => continue,
+            Some(_) if run.header.agents.len() > 1 => {
+                return Err(MergeError::MergedIsCut {
+                    path: run.dir().to_path_buf(),
+                    after_s: end.as_secs_f64(),
+                });
+            }
+            // What it says of the end is not what is here.
+            _ => run.final_document = None,
+        }
+        broken(Broken { dir: run.dir().to_path_buf(), name, after: (end > Nanos::ZERO).then_some(end) });
+    }
+    let ending = Ending::join(runs.iter().map(ending).collect::<Result<_, FolderError>>()?);
     keep_failures(&runs, to, &mut tally)?;
     let tally = leave_out_transient(to, tally, &ending);
     let document = tally.document(&ending);
     folder.finish(&document)?;
     Ok(document)
+}
+
+/// A record that is not whole: its machine died, or the folder was cut when it was copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The folder.
+    pub dir: PathBuf,
+    /// Whose it is, as people call it; `None` where not even that can be read.
+    pub name: Option<String>,
+    /// Where its last whole interval ends, after t = 0; `None` without any.
+    pub after: Option<Nanos>,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+        write!(f, "the record in {}{name} breaks off ", self.dir.display())?;
+        match self.after {
+            Some(after) => write!(f, "after {:.3} s: what came of its later arrivals", after.as_secs_f64())?,
+            None => f.write_str("before its first interval: what came of its arrivals")?,
+        }
+        f.write_str(" is lost here; if the machine has all of it, copy the folder again, and merge anew")
+    }
+}
+
+/// The runs in `from`. One of which nothing can be read counts as lost, like a folder that is not there.
+fn opened(from: &[PathBuf], broken: &mut impl FnMut(Broken)) -> Result<Vec<RecordedRun>, FolderError> {
+    let mut runs = Vec::new();
+    let mut unread = Vec::new();
+    for dir in from {
+        match read_folder(dir) {
+            Ok(run) => runs.push(run),
+            Err(error @ FolderError::NoHeader { .. }) => unread.push((dir, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    for (dir, error) in unread {
+        if runs.is_empty() {
+            return Err(error);
+        }
+        broken(Broken { dir: dir.clone(), name: None, after: None });
+    }
+    Ok(runs)
+}
+
+/// How far the record goes that a document was made of.
+fn recorded_to(document: &RunDocument) -> Nanos {
+    document.series.rows.last().map_or(Nanos::ZERO, |row| Nanos(row.start_ns + row.length_ns))
 }
 
 /// How a run ended, with what came of its machines.

@@ -33,6 +33,18 @@ pub enum MergeError {
         /// The folder.
         path: PathBuf,
     },
+    /// What was merged of several machines has lost its end.
+    #[error(
+        "{path} was merged from several folders and breaks off after {after_s:.3} s, so that nobody knows what is missing of whom: \
+         copy it again from where it was merged, or merge those folders again instead",
+        path = path.display()
+    )]
+    MergedIsCut {
+        /// The folder.
+        path: PathBuf,
+        /// Where its last whole interval ends, in seconds after t = 0.
+        after_s: f64,
+    },
     /// They were not started with the same plan, at the same time, by the same version.
     #[error(
         "{one} and {other} are not parts of one run: they differ in {what}; merge those that were started with the \

@@ -57,6 +57,11 @@ impl Merging {
         self.sources.iter().all(|source| source.intervals.is_begun())
     }
 
+    /// How far each of them has come, in the order in which they were given.
+    pub(super) fn ends(&self) -> impl Iterator<Item = Nanos> {
+        self.sources.iter().map(|source| source.end)
+    }
+
     /// The next interval; `None` behind the last.
     pub(super) fn next(&mut self) -> Result<Option<&Interval>, FolderError> {
         self.next_of(|_| false)

@@ -41,7 +41,7 @@ mod writer;
 pub use error::FolderError;
 pub use failures::{FAILURES_FILE, FailureWriter};
 pub use following::Following;
-pub use merge::merge;
+pub use merge::{Broken, merge, merge_telling};
 pub use merged_header::MergeError;
 pub use reader::{IntervalsRead, RecordedRun, check_folder, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};

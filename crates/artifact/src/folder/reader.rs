@@ -154,7 +154,7 @@ fn open_files(run: &RecordedRun) -> Result<Option<(Lines, Lines)>, FolderError> 
 
 fn read_header(lines: &mut Lines) -> Result<RunHeader, FolderError> {
     if !lines.advance()? {
-        return Err(lines.corrupt("there is no header".to_string()));
+        return Err(FolderError::NoHeader { path: lines.path.clone() });
     }
     version::lines_header(lines.text()?).map_err(|error| error.in_file(&lines.path, 1))
 }

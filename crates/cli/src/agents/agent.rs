@@ -116,19 +116,24 @@ struct Taking<'a> {
     number: u32,
 }
 
-/// Where the record of one of several runs goes: `own`, then `own-2` and so on.
-pub(super) fn folder_of(named: &Path, run: u32) -> PathBuf {
-    if run == 1 {
-        return named.to_path_buf();
+/// Where the record of one of several runs goes: `own`, then `own-2` and so on. Beside a coordinator `agent-1` and then
+/// `run-2-agent-1`: one pattern of a shell must not take those of several runs for one.
+pub(super) fn folder_of(named: &Path, run: u32, in_place: bool) -> PathBuf {
+    let own = named.file_name().unwrap_or_default().to_string_lossy();
+    match (run, in_place) {
+        (1, _) => named.to_path_buf(),
+        (_, true) => named.with_file_name(format!("run-{run}-{own}")),
+        (_, false) => {
+            let mut name = named.file_name().unwrap_or_default().to_os_string();
+            name.push(format!("-{run}"));
+            named.with_file_name(name)
+        }
     }
-    let mut name = named.file_name().unwrap_or_default().to_os_string();
-    name.push(format!("-{run}"));
-    named.with_file_name(name)
 }
 
 /// The same for a run that begins now: what is there belongs to another command.
-fn free_folder(named: &Path, run: u32) -> PathBuf {
-    let mut all = (run..).map(|number| folder_of(named, number));
+fn free_folder(named: &Path, run: u32, in_place: bool) -> PathBuf {
+    let mut all = (run..).map(|number| folder_of(named, number, in_place));
     let first = all.next().unwrap_or_default();
     if run == 1 || !first.exists() {
         return first;
@@ -158,13 +163,15 @@ impl Taking<'_> {
 
     fn taken(&self, offer: &Offer, files: Vec<Vec<u8>>, mut led: Led<'_>) -> Result<Part> {
         let Taking { args, run_of, bus, interruptions, number, .. } = *self;
-        let named = args.output.as_ref().map(|named| free_folder(named, number));
+        let named = args.output.as_ref().map(|named| free_folder(named, number, args.in_place));
         let folder = Folder::named_or_new(named.as_ref(), "unblink-runs")?;
         if !args.quiet {
             let shares = named_shares(offer.first, offer.last, offer.of);
             output::note(format_args!("taking part in a run: {shares}"));
         }
-        let (code, own_reason) = match offered(args, run_of, offer, files, &folder, interruptions, &mut led) {
+        let done = offered(args, run_of, offer, files, &folder, interruptions, &mut led);
+        led.recorded();
+        let (code, own_reason) = match done {
             Ok(Offered { ended, was_left_alone }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
@@ -238,4 +245,19 @@ fn host() -> String {
 
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `agent-*` is what a shell is told to merge.
+    #[test]
+    fn records_of_several_runs_here_have_no_pattern_in_common() {
+        let place = |name: &str| Path::new("whole.local").join(name);
+        let of = |run, in_place| folder_of(&place("agent-1"), run, in_place);
+        assert_eq!([of(1, true), of(1, false)], [place("agent-1"), place("agent-1")]);
+        assert_eq!([of(2, true), of(12, true)], [place("run-2-agent-1"), place("run-12-agent-1")]);
+        assert_eq!(of(2, false), place("agent-1-2"));
+    }
 }

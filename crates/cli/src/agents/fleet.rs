@@ -14,13 +14,12 @@ use crate::observe::Observer;
 use crate::run::AUTO_CONNECTIONS_MAX;
 use crate::run::guards::Guards;
 use crate::signals::Interruptions;
-use crate::{exit, output};
+use crate::{exit, merge, output};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use unblink_artifact::document::RunDocument;
-use unblink_artifact::folder;
 use unblink_cluster::agent::SCRIPT_STOPS;
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
 use unblink_cluster::coordinator::{Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
@@ -92,7 +91,7 @@ impl Led {
             }
             Led::Run { from, told } => (from, told),
         };
-        let document = folder::merge(&from, folder)?;
+        let document = merge::merged(&from, folder)?;
         output::write_page(folder, &document);
         told.write(folder);
         Ok((document, told))
@@ -282,7 +281,7 @@ impl Fleet {
             FleetOutcome::Run { start_at, parts, stopped } => {
                 let mut from = gathered::mergeable(folders, &parts, &mut notes);
                 if let Some(local) = self.local.as_ref().filter(|_| parts.iter().any(|part| part.is_lost)) {
-                    from = gathered::with_own(from, local.records(self.led));
+                    from = gathered::with_own(from, local.records(self.led), &mut notes);
                 }
                 Led::Run { from, told: ToldOf { run, start_at, parts, stopped, notes, rule } }
             }

@@ -37,13 +37,21 @@ pub(super) fn mergeable(
     all
 }
 
-/// Of each share the record that its agent has itself, if it is there: it goes at least as far as what came over the bus.
-pub(super) fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>) -> Vec<PathBuf> {
+/// Of each share the record that its agent has itself, if it is there: it goes at least as far as what came over the bus. What is
+/// there and can't be read is left out with a note.
+pub(super) fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>, notes: &mut Vec<String>) -> Vec<PathBuf> {
     let mut by_share = BTreeMap::new();
-    for dir in gathered.into_iter().chain(own) {
-        let share = read_folder(&dir).ok().and_then(|run| run.header.agents.first().map(|agent| agent.first));
-        if let Some(share) = share {
-            by_share.insert(share, dir);
+    // An agent that died before it wrote anything has no folder.
+    for dir in gathered.into_iter().chain(own).filter(|dir| dir.join(RUN_FILE).exists()) {
+        match read_folder(&dir).map(|run| run.header.agents.first().map(|agent| agent.first)) {
+            Ok(Some(share)) => drop(by_share.insert(share, dir)),
+            unread => {
+                let why =
+                    unread.err().map_or("it is the record of no share".into(), |error| error.to_string());
+                let note = format!("the record in {} is left out: {why}", dir.display());
+                output::note(format_args!("warning: {note}"));
+                notes.push(note);
+            }
         }
     }
     by_share.into_values().collect()
@@ -100,5 +108,18 @@ mod tests {
         );
         let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(note.contains("lost agent torn on h") && note.contains("run.json"), "{note}");
+    }
+
+    /// Whoever it belongs to, its arrivals would be missing without a word.
+    #[test]
+    fn what_can_not_be_read_is_told() {
+        let place = tempfile::tempdir().expect("a folder");
+        let dirs = [("gathered", Some("{")), ("own", Some("[]")), ("nothing", None)]
+            .map(|(name, document)| folder(place.path(), name, document).1);
+        let [gathered, own, nothing] = dirs;
+        let mut notes = Vec::new();
+        assert!(with_own(vec![gathered], vec![own, nothing], &mut notes).is_empty());
+        let [first, second] = &notes[..] else { panic!("{notes:?}") };
+        assert!(first.contains("gathered") && second.contains("own"), "{notes:?}");
     }
 }

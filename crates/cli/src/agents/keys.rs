@@ -3,6 +3,8 @@
 use crate::args::agents::BusArgs;
 use crate::errors::refused;
 use anyhow::{Context, Result};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::path::Path;
 use std::time::Duration;
 use unblink_cluster::bus::{Options, check_fleet};
@@ -48,7 +50,25 @@ pub(super) fn check_ca(args: &BusArgs) -> Result<()> {
             "--bus-ca needs tls://: over nats:// nothing is encrypted and no certificate is looked at (--bus tls://HOST:4222, or leave --bus-ca out)",
         ));
     }
-    Ok(())
+    args.bus_ca.as_deref().map_or(Ok(()), |path| certificates(path).map(drop))
+}
+
+/// The text of a file of `--bus-ca`. What is no certificate is refused before anybody is asked: on the way to a bus it would look as if
+/// that were not there.
+pub(crate) fn certificates(path: &Path) -> Result<String> {
+    let refusal = |why: String| {
+        let message = format!(
+            "--bus-ca {path:?}: {why}: name a file with the certificates (PEM) of the authority that signed the bus's own"
+        );
+        refused(&["bus-ca"], message)
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refusal(format!("can't read it: {error}")))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    match found {
+        Ok(all) if all.is_empty() => Err(refusal("it has no certificate".into())),
+        Ok(_) => Ok(text),
+        Err(error) => Err(refusal(error.to_string())),
+    }
 }
 
 /// The private key in a file, which may have other lines around it.

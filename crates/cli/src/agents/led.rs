@@ -23,6 +23,10 @@ use unblink_core::record::Interval;
 use unblink_core::time::{Instant, Nanos};
 use unblink_workload::script::Script;
 
+/// For what an agent records to be written once nobody leads it any more: answers under way are waited for.
+const WRITTEN_WITHIN: u32 = 1_200;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// The run never began, because nobody said so.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -53,6 +57,11 @@ impl<'a> Led<'a> {
     ) -> Led<'a> {
         let (folder, script) = (PathBuf::new(), None);
         Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0 }
+    }
+
+    /// All of the record is in its folder, or there will be none.
+    pub(super) fn recorded(&self) {
+        self.stopping.lock().is_recorded = true;
     }
 
     /// What the user of the run should hear of it.
@@ -132,6 +141,8 @@ struct Stop {
     lease_until: Option<Time>,
     /// What came before the load could be stopped.
     told: Option<(Time, Why, String)>,
+    /// All of its record is in its folder.
+    is_recorded: bool,
     /// How its clock compared with the coordinator's when that was looked at last.
     clock: Option<ClockReading>,
 }
@@ -224,8 +235,13 @@ pub(super) fn leave_with_input(stopping: Arc<Stopping>) -> Result<()> {
             Why::Guard(GuardKind::Coordinator),
             "the coordinator is gone".into(),
         );
-        // Its record stays where it is; a run that is over has been fetched by now.
-        std::thread::sleep(Duration::from_secs(60));
+        // Its record is written to its end, and stays where it is.
+        for _ in 0..WRITTEN_WITHIN {
+            if stopping.lock().is_recorded {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
         std::process::exit(exit::INVALID.into());
     };
     let thread = std::thread::Builder::new().name("input".into()).spawn(life);

@@ -112,7 +112,7 @@ impl Local {
 
     /// The own records of the agents, of one of the runs in which they took part, for where the bus has not brought all of them.
     pub(super) fn records(&self, run: u32) -> Vec<PathBuf> {
-        let own = |number| super::agent::folder_of(&self.dir.join(format!("agent-{number}")), run);
+        let own = |number| super::agent::folder_of(&self.dir.join(format!("agent-{number}")), run, true);
         (1..=self.agents.len()).map(own).collect()
     }
 
@@ -151,7 +151,7 @@ pub(super) fn folder_beside(folder: &Path, goes_on: bool) -> Result<PathBuf> {
     if !goes_on {
         bail!(
             "the folder {dir:?} is in the way: where a coordinator was killed, it holds all that its agents recorded, and `unblink merge \
-             {}/agent-*` makes the run of it (--agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
+             {}/agent-*` makes the run of it, or the first one of a search (then `run-2-agent-*` and so on; --agents-resume is for agents elsewhere: these ended with their coordinator). Name another \
              folder with -o",
             dir.display()
         );

@@ -93,11 +93,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let own_bus = format!("nats://{}:4222", object::bus_name(&name));
     let bus = args.run.agents.bus.bus.clone().unwrap_or(own_bus);
     agents::check_bus(&bus, &fleet)?;
-    let bus_ca =
-        args.run.agents.bus.bus_ca.as_ref().map(|path| {
-            std::fs::read_to_string(path).with_context(|| format!("can't read --bus-ca {path:?}"))
-        });
-    let bus_ca = bus_ca.transpose()?;
+    let bus_ca = args.run.agents.bus.bus_ca.as_deref().map(agents::certificates).transpose()?;
     let mut onto_bus: Vec<String> =
         ["--bus", &bus, "--nkey", &format!("{KEYS}/{}", keys::PRIVATE), "--fleet", &fleet]
             .map(String::from)

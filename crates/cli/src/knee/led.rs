@@ -5,6 +5,7 @@ use crate::agents::{self, Fleet, Leading, Led};
 use crate::args::knee::KneeArgs;
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
+use crate::merge;
 use crate::observe::Observer;
 use crate::run::Prepared;
 use crate::signals::Interruptions;
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use unblink_analysis::experiment::Trial;
 use unblink_artifact::document::RunDocument;
-use unblink_artifact::folder;
 use unblink_artifact::knee::RefusalCode;
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::schedule::Rate;
@@ -101,7 +101,7 @@ pub(super) fn lead(
         }
         Led::Run { from, .. } if from.is_empty() => Err((RefusalCode::Agents, LOST.into())),
         Led::Run { from, told } => {
-            let document = folder::merge(&from, folder)?;
+            let document = merge::merged(&from, folder)?;
             told.write(folder);
             if told.has_lost() { Err((RefusalCode::Agents, LOST.into())) } else { Ok(document) }
         }

@@ -83,11 +83,12 @@ impl World {
             };
             let counts = node.until(here.to);
             all.counts += counts;
-            match here.has_document {
+            match here.has_document && here.to >= node.end() {
                 true => {
                     all.withheld += planned - node.until(u64::MAX).due;
                     all.is_cut |= counts != node.until(u64::MAX);
                 }
+                // What its document says of the end is not here, so it counts for nothing.
                 false => all.lost += planned - counts.ended(),
             }
         }
