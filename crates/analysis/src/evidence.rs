@@ -7,6 +7,10 @@ use crate::thresholds::{AGENT_ANSWERS_MIN, AGENT_P99_RATIO, AGENTS_COMPARED_MIN,
 use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
 
+/// What codecs call a target that has as many connections as it takes, among [`Evidence::protocol_failures`]: that of Redis, and
+/// that of PostgreSQL. Codecs are not known here; whoever knows both tests that these are the same.
+pub const FULL: [&str; 2] = ["max_clients", "too_many_connections"];
+
 /// Who decides when a request starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {

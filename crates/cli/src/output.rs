@@ -119,21 +119,21 @@ fn by_request(document: &RunDocument, tally: &Tally) -> Vec<(String, String)> {
 
 /// Can every file that was asked for be written? Known before anything is sent.
 pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
-    if usize::from(exports.json) + exports.files().filter(|path| is_stdout(path)).count() > 1 {
+    if usize::from(exports.json) + exports.files().filter(|(_, path)| is_stdout(path)).count() > 1 {
         bail!(
             "only one of --json, --csv -, --csv-percentiles -, --hgrm -, --ycsb-output -, --junit - and --summary - can go to \
              standard output"
         );
     }
     let summary = exports.is_for_github().then(github_summary).transpose()?;
-    for path in exports.files().filter(|path| !is_stdout(path)).chain(summary.as_deref()) {
+    let files = exports.files().map(|(_, path)| path).filter(|path| !is_stdout(path));
+    for path in files.chain(summary.as_deref()) {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
-    for (flag, folder) in [("svg", &exports.svg), ("hgrm-by-request", &exports.hgrm_by_request)] {
-        let Some(folder) = folder else { continue };
+    for (flag, folder) in exports.folders() {
         if is_stdout(folder) {
-            bail!("--{flag} writes several files and needs a folder, not standard output");
+            bail!("{flag} writes several files and needs a folder, not standard output");
         }
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
     }
@@ -170,46 +170,43 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 impl Exports {
     /// Something other than the text goes to standard output.
     pub(crate) fn uses_stdout(&self) -> bool {
-        self.json || self.files().any(is_stdout)
+        self.json || self.files().any(|(_, path)| is_stdout(path))
     }
 
     /// Texts that were asked for, each of which may go to standard output instead of into a file.
-    fn files(&self) -> impl Iterator<Item = &Path> {
+    fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let summary = self.summary.as_ref().filter(|_| !self.is_for_github());
-        let files = [
-            self.csv.as_ref(),
-            self.csv_percentiles.as_ref(),
-            self.hgrm.as_ref(),
-            self.ycsb_output.as_ref(),
-            self.junit.as_ref(),
-            summary,
-        ];
-        files.into_iter().flatten().map(PathBuf::as_path)
+        given([
+            ("--csv", self.csv.as_ref()),
+            ("--csv-percentiles", self.csv_percentiles.as_ref()),
+            ("--hgrm", self.hgrm.as_ref()),
+            ("--ycsb-output", self.ycsb_output.as_ref()),
+            ("--junit", self.junit.as_ref()),
+            ("--summary", summary),
+        ])
+    }
+
+    /// Folders that were asked for, each for several files.
+    fn folders(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        given([("--svg", self.svg.as_ref()), ("--hgrm-by-request", self.hgrm_by_request.as_ref())])
     }
 
     /// Files and folders that are written beside the run's own folder, with the flags that ask for them.
     pub(crate) fn places(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let summary = self.summary.as_ref().filter(|_| !self.is_for_github());
-        let all = [
-            ("--csv", self.csv.as_ref()),
-            ("--csv-percentiles", self.csv_percentiles.as_ref()),
-            ("--hgrm", self.hgrm.as_ref()),
-            ("--hgrm-by-request", self.hgrm_by_request.as_ref()),
-            ("--ycsb-output", self.ycsb_output.as_ref()),
-            ("--junit", self.junit.as_ref()),
-            ("--summary", summary),
-            ("--svg", self.svg.as_ref()),
-        ];
-        let written = |path: &Path| !is_stdout(path);
-        all.into_iter()
-            .filter_map(|(flag, path)| Some((flag, path?.as_path())))
-            .filter(move |(_, path)| written(path))
+        self.files().chain(self.folders()).filter(|(_, path)| !is_stdout(path))
     }
 
     /// The summary is that of a GitHub job.
     fn is_for_github(&self) -> bool {
         self.summary.as_deref() == Some(Path::new(GITHUB))
     }
+}
+
+/// Flags that were given, with what they name.
+fn given<'a, const N: usize>(
+    flags: [(&'static str, Option<&'a PathBuf>); N],
+) -> impl Iterator<Item = (&'static str, &'a Path)> {
+    flags.into_iter().filter_map(|(flag, path)| Some((flag, path?.as_path())))
 }
 
 /// The page of a run that has ended, in its folder.

@@ -301,6 +301,8 @@ fn what_can_not_be_run_is_not_rendered() {
     render(&place, &["elsewhere.toml", "--agents", "2", "--allow-target", "shop.test"]);
     place.file("part.toml", "target = \"http://api.${DOMAIN}/\"\n[load]\nrate = 5\n");
     refused(&["part.toml", "--agents", "2"], &["name the host with --allow-target"]);
+    place.file("named.toml", "target = \"http://variable.example.com/\"\n[load]\nrate = 5\n");
+    render(&place, &["named.toml", "--agents", "2"]);
     let shop = ["shop.toml", "--agents", "2", "--csv"];
     let beneath = ["a pod writes beneath /runs alone", "--csv /runs/figures.csv"];
     refused(&[&shop[..], &["figures.csv"]].concat(), &beneath);

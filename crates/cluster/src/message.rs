@@ -1,5 +1,6 @@
 //! What coordinator and agents say to each other. Each says again and again where it stands, so that no message has to arrive.
 
+use crate::PROTOCOL;
 use serde::{Deserialize, Serialize};
 
 /// An agent, by a random name that it gives itself at each start: whoever is started again is another one.
@@ -82,6 +83,24 @@ pub struct Machine {
     /// The command in one of whose runs it took part, if it waits for the next of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+}
+
+impl Machine {
+    /// One of this build that says nothing else of itself.
+    pub fn new(version: &str, host: String, shares: u32) -> Machine {
+        Machine {
+            protocol: PROTOCOL,
+            version: version.into(),
+            host,
+            shares,
+            cores: 0,
+            descriptors: None,
+            connections: None,
+            ports: None,
+            carries_per_s: None,
+            after: None,
+        }
+    }
 }
 
 /// Why an agent won't take part.

@@ -108,11 +108,6 @@ impl FailureKind {
         )
     }
 
-    /// Its status alone says that the answer failed.
-    pub fn is_of_status(self) -> bool {
-        matches!(self, Self::STATUS_4XX | Self::SHED | Self::STATUS_5XX | Self::STATUS_OTHER)
-    }
-
     /// Every kind that there can be, in the order of its place.
     pub fn all() -> impl Iterator<Item = FailureKind> {
         (0..Self::COUNT as u8).map(FailureKind)

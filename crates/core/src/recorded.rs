@@ -99,11 +99,6 @@ impl Recorded {
         self.length
     }
 
-    /// How long it lasts until it begins anew.
-    pub fn pass_length(&self) -> Nanos {
-        self.pass.length
-    }
-
     /// How many arrivals there are.
     pub fn count(&self) -> u64 {
         self.count_before(self.length)

@@ -1,5 +1,8 @@
 //! How old those are who wait, against books that are kept from outside of dispatcher and recorder.
 
+mod plans;
+
+use plans::plain;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::{Action, Event, Pool};
@@ -41,18 +44,8 @@ impl Watch for Bookkeeper<'_> {
 
 fn plan(phases: Vec<Phase>, process: Process, pool: Pool) -> Plan {
     Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process },
         warmup: Nanos::from_secs(1),
-        limit: None,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(LoadSpec::Open { phases, process }, pool, Nanos::from_secs(3600))
     })
     .unwrap()
 }

@@ -1,8 +1,11 @@
 //! Who is to blame for send lag: the pool, a connection being opened, or the generator itself.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool, Room};
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Answer, Bank, Flight, Recorder, Series, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
@@ -40,23 +43,14 @@ impl Rig {
     }
 
     fn with_room(pool: Pool, room: Room) -> Rig {
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open {
+        let plan = Plan::new(plain(
+            LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1000), Nanos::from_secs(10))],
                 process: Process::Even,
             },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos::from_secs(30),
-            drain: None,
             pool,
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
-        })
+            Nanos::from_secs(30),
+        ))
         .expect("valid");
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), plan.spec().timeout).with_room(room.places);
         recorder.begin(START, Nanos::ZERO, plan.load_length());

@@ -1,8 +1,11 @@
 //! Once nothing may be sent any more, nothing is: what waits ends unsent, and what is under way is waited for.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
@@ -23,20 +26,11 @@ fn ms(ms: u64) -> Instant {
 impl Worker {
     fn new() -> Worker {
         let phases = vec![Phase::hold(Rate::per_second(10), Nanos::from_secs(60))];
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open { phases, process: Process::Even },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos::from_secs(30),
-            drain: None,
-            pool: Pool::Fixed { n: 1 },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
-        })
+        let plan = Plan::new(plain(
+            LoadSpec::Open { phases, process: Process::Even },
+            Pool::Fixed { n: 1 },
+            Nanos::from_secs(30),
+        ))
         .unwrap();
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_secs(30));
         recorder.begin(START, Nanos::ZERO, plan.load_length());

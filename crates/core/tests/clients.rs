@@ -1,6 +1,9 @@
 //! Simulated load tools against the exact values of the scenarios (see oracle.rs), and each rule of theirs against
 //! cases by hand.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
@@ -22,18 +25,8 @@ fn plan(per_s: u64, seconds: u64) -> Plan {
 fn poisson_or_even(per_s: u64, seconds: u64, process: Process, limit: Option<u64>) -> Plan {
     let phases = vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))];
     Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process },
-        warmup: Nanos::ZERO,
         limit,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool: Pool::Auto { max: 100_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(LoadSpec::Open { phases, process }, Pool::Auto { max: 100_000 }, Nanos::from_secs(3600))
     })
     .unwrap()
 }

@@ -1,6 +1,9 @@
 //! Closed populations against the interactive law: N users, a response time of R and a think time of Z give
 //! N ÷ (R + Z) requests per second, from the first measured second on.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::{Closed, Load};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -15,21 +18,8 @@ const fn ms(ms: u64) -> Nanos {
 const SECOND: Nanos = Nanos::from_secs(1);
 
 fn plan(load: LoadSpec, threads: u32) -> Plan {
-    Plan::new(PlanSpec {
-        load,
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(60),
-        drain: None,
-        pool: Pool::Auto { max: 1_000_000 },
-        threads,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
-    .unwrap()
+    Plan::new(PlanSpec { threads, ..plain(load, Pool::Auto { max: 1_000_000 }, Nanos::from_secs(60)) })
+        .unwrap()
 }
 
 /// Everything that a server with room for all did.

@@ -1,5 +1,8 @@
 //! What the answers of the simulated world say: steps that ask again and again, and redirects.
 
+mod plans;
+
+use plans::plain;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
@@ -28,18 +31,14 @@ fn run(steps: Vec<StepSpec>, content: Content, threads: u32) -> Bank<u64> {
     };
     let phases = vec![Phase::hold(Rate::per_second(JOURNEYS / 10), Nanos::from_secs(10))];
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 60_000 },
         threads,
-        retry: None,
         idempotent: vec![true; operations],
         mix: Mix { journeys, ..Mix::default() },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open { phases, process: Process::Even },
+            Pool::Auto { max: 60_000 },
+            Nanos::from_secs(30),
+        )
     })
     .expect("a valid plan");
     let world = WorldSpec { content, ..WorldSpec::new(ServerSpec::new(Service::Constant(ms(10)))) };

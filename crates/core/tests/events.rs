@@ -1,5 +1,8 @@
 //! Answers that come event by event, in virtual time, against what follows from the server's own law.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, EventCounts, Series};
@@ -24,21 +27,15 @@ fn run(world: &WorldSpec, seconds: u64, timeout: Nanos) -> Bank<u64> {
 /// The same, after so long a warm-up, which begins at 0 s.
 fn run_warmed(world: &WorldSpec, warmup: Nanos, seconds: u64, timeout: Nanos) -> Bank<u64> {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))],
-            process: Process::Even,
-        },
         warmup,
-        limit: None,
-        timeout,
-        drain: None,
-        pool: Pool::Auto { max: 1_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))],
+                process: Process::Even,
+            },
+            Pool::Auto { max: 1_000 },
+            timeout,
+        )
     });
     let mut totals = Bank::new(1);
     simulate(&plan.unwrap(), world, |interval| totals.add(&interval.bank));

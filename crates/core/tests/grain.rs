@@ -1,8 +1,11 @@
 //! Arrivals that are taken note of together leave together, and their lateness is the generator's own.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Grain, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Bank, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
@@ -17,20 +20,11 @@ fn us(us: u64) -> Instant {
 fn arrivals_leave_at_multiples_of_the_grain() {
     // Due every 100 µs.
     let phases = vec![Phase::hold(Rate::per_second(10_000), Nanos::from_millis(10))];
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 20 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
+    let plan = Plan::new(plain(
+        LoadSpec::Open { phases, process: Process::Even },
+        Pool::Fixed { n: 20 },
+        Nanos::from_secs(1),
+    ))
     .unwrap();
     let mut recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_secs(1));
     recorder.begin(START, Nanos::ZERO, plan.load_length());

@@ -1,5 +1,8 @@
 //! Journeys that hold a connection of all: counted by hand, in virtual time and event by event.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -21,21 +24,16 @@ fn spec(pool: Pool, journeys: u64) -> PlanSpec {
     let steps = vec![StepSpec::ONCE, StepSpec { think: Think::Constant(THINK), ..StepSpec::ONCE }];
     let journey = JourneySpec { steps, hold_connection: true, ..JourneySpec::default() };
     PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(10), Nanos::from_millis(100 * journeys))],
-            process: Process::Even,
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 2],
         mix: Mix { journeys: Journeys { each: vec![journey], ..Journeys::default() }, ..Mix::default() },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(10), Nanos::from_millis(100 * journeys))],
+                process: Process::Even,
+            },
+            pool,
+            Nanos::from_secs(30),
+        )
     }
 }
 

@@ -6,10 +6,12 @@ mod held;
 mod journeys;
 #[path = "hostile/own.rs"]
 mod own;
+mod plans;
 #[path = "hostile/sockets.rs"]
 mod sockets;
 mod world;
 
+use plans::plain;
 use std::collections::{HashMap, HashSet};
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
@@ -387,21 +389,15 @@ fn the_seed_decides_everything() {
 fn workers_share_a_schedule_without_gap_or_overlap() {
     let plan = |threads| {
         Plan::new(PlanSpec {
-            load: LoadSpec::Open {
-                phases: vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))],
-                process: Process::Poisson { seed: 7 },
-            },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos::from_secs(30),
-            drain: None,
-            pool: Pool::Auto { max: 1000 },
             threads,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
+            ..plain(
+                LoadSpec::Open {
+                    phases: vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))],
+                    process: Process::Poisson { seed: 7 },
+                },
+                Pool::Auto { max: 1000 },
+                Nanos::from_secs(30),
+            )
         })
         .expect("valid")
     };

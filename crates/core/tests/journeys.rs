@@ -1,5 +1,8 @@
 //! Journeys in the simulated world: against closed forms, and against what can be counted by hand.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Think};
 use unblink_core::load::Load;
@@ -16,14 +19,6 @@ const SECOND: Nanos = Nanos::from_secs(1);
 
 fn spec(rate_per_s: u64, length: Nanos, process: Process, steps: Vec<StepSpec>) -> PlanSpec {
     PlanSpec {
-        load: LoadSpec::Open { phases: vec![Phase::hold(Rate::per_second(rate_per_s), length)], process },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 60_000 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; steps.len()],
         mix: Mix {
             journeys: Journeys {
@@ -33,8 +28,11 @@ fn spec(rate_per_s: u64, length: Nanos, process: Process, steps: Vec<StepSpec>) 
             },
             ..Mix::default()
         },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open { phases: vec![Phase::hold(Rate::per_second(rate_per_s), length)], process },
+            Pool::Auto { max: 60_000 },
+            Nanos::from_secs(30),
+        )
     }
 }
 

@@ -1,5 +1,8 @@
 //! What has taken longer than the timeout is timed out, whatever else befalls it before anyone looks.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -25,18 +28,8 @@ impl Rig {
     fn new(arrivals: u64, pool: Pool) -> Rig {
         let phases = vec![Phase::hold(Rate::per_second(arrivals * 10), Nanos::from_millis(100))];
         let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open { phases, process: Process::Even },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: TIMEOUT,
             drain: Some(Nanos::from_secs(2)),
-            pool,
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
+            ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
         })
         .unwrap();
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);

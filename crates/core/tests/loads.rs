@@ -1,5 +1,8 @@
 //! Several open loads are the schedules of each, in one order; and what waits, however much, is what fell due.
 
+mod plans;
+
+use plans::plain;
 use std::collections::{BTreeSet, VecDeque};
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::Pool;
@@ -18,18 +21,11 @@ fn hold(per_s: u64, seconds: u64) -> Vec<Phase> {
 
 fn plan(loads: Vec<OpenPart>, threads: u32, of_operation: &[u8]) -> Plan {
     Plan::new(PlanSpec {
-        load: LoadSpec::Several(loads),
         warmup: Nanos::from_millis(500),
-        limit: None,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool: Pool::Auto { max: 64 },
         threads,
-        retry: None,
         idempotent: vec![true; of_operation.len()],
-        mix: Default::default(),
         origins: Origins::new(of_operation).unwrap(),
-        rate_cap: None,
+        ..plain(LoadSpec::Several(loads), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
     })
     .unwrap()
 }

@@ -1,5 +1,8 @@
 //! Operations by weight: the same ones for any number of workers, and as many as the plan says.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::{Load, Open};
 use unblink_core::mix::{Mix, Order};
@@ -22,18 +25,11 @@ fn plan(process: Process, order: Order, threads: u32) -> Plan {
 
 fn planned(load: LoadSpec, order: Order, threads: u32) -> Plan {
     Plan::new(PlanSpec {
-        load,
         warmup: Nanos::from_millis(700),
-        limit: None,
-        timeout: Nanos::from_secs(5),
-        drain: None,
-        pool: Pool::Auto { max: 10_000 },
         threads,
-        retry: None,
         idempotent: vec![true; 3],
         mix: Mix { weights: Some(vec![80, 15, 5]), order, ..Mix::default() },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(load, Pool::Auto { max: 10_000 }, Nanos::from_secs(5))
     })
     .unwrap()
 }

@@ -1,5 +1,10 @@
 //! When connections are opened, and whose doing it is when there are too few.
 
+mod at_once;
+mod plans;
+
+use at_once::{START, TIMEOUT, policy, users};
+use plans::plain;
 use std::collections::HashMap;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
@@ -8,15 +13,13 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
 use unblink_core::mix::Asked;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::share::Share;
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::{Instant, Nanos};
 
-const TIMEOUT: Nanos = Nanos::from_secs(10);
-const START: Instant = Instant(1_000_000_000);
 const ANSWER: Answer = Answer {
     failure: None,
     code: Code::of_status(200),
@@ -37,32 +40,9 @@ struct Worker {
 
 impl Worker {
     fn new() -> Worker {
-        let policy = Policy {
-            pool: Pool::Auto { max: 10_000 },
-            own: None,
-            held: None,
-            timeout: TIMEOUT,
-            drain: TIMEOUT,
-            room: Room::SINGLE,
-            connection_age: None,
-            share: Share::WHOLE,
-            retry: None,
-            idempotent: vec![true],
-            origins: Default::default(),
-            grain: None,
-        };
+        let policy = policy(Pool::Auto { max: 10_000 }, Room::SINGLE);
         let mut dispatch = Dispatch::new(policy);
-        dispatch.start(Closed::new(ClosedShare {
-            population: Population::Alike { users: 1_000, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
-            start: START,
-            end: START + Nanos::from_secs(60),
-            measured_from: START,
-            limit: u64::MAX,
-            share: Share::WHOLE,
-            number: LoadNumber::ONLY,
-            asked: Asked::all(1),
-            origins: Default::default(),
-        }));
+        dispatch.start(users(1_000));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
         Worker { dispatch, recorder, actions: Actions::new(), carried: HashMap::new() }
@@ -110,21 +90,8 @@ fn a_turn_full_of_answers_opens_one_connection() {
 /// What comes of 1,000 arrivals a second for 5 s, each of which is waited for 1 s.
 fn simulated(pool: Pool, server: ServerSpec) -> Bank<u64> {
     let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
-    .unwrap();
+    let plan = Plan::new(plain(LoadSpec::Open { phases, process: Process::Even }, pool, Nanos::from_secs(1)))
+        .unwrap();
     let mut totals: Bank<u64> = Bank::new(1);
     simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
     totals
@@ -162,20 +129,7 @@ fn a_pool_whose_connections_are_replaced_is_too_small() {
 #[test]
 fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
     const AGE: Nanos = Nanos::from_secs(1);
-    let policy = Policy {
-        pool: Pool::Fixed { n: 4 },
-        own: None,
-        held: None,
-        room: Room::SINGLE,
-        connection_age: Some(AGE),
-        share: Share::WHOLE,
-        timeout: TIMEOUT,
-        drain: TIMEOUT,
-        retry: None,
-        idempotent: vec![true],
-        origins: Default::default(),
-        grain: None,
-    };
+    let policy = Policy { connection_age: Some(AGE), ..policy(Pool::Fixed { n: 4 }, Room::SINGLE) };
     let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
     recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
     let mut dispatch: Dispatch<Closed> = Dispatch::new(policy);

@@ -1,5 +1,8 @@
 //! Several origins: what one of them does is nothing to the others, and each has a server of its own.
 
+mod plans;
+
+use plans::plain;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::{Action, Pool};
@@ -27,18 +30,9 @@ fn hold(per_s: u64) -> Vec<Phase> {
 fn plan(load: LoadSpec, origins: u8, pool: Pool) -> Plan {
     let of_operation: Vec<u8> = (0..origins).collect();
     Plan::new(PlanSpec {
-        load,
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: TIMEOUT,
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
         idempotent: vec![true; of_operation.len()],
-        mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),
-        rate_cap: None,
+        ..plain(load, pool, TIMEOUT)
     })
     .unwrap()
 }

@@ -1,22 +1,23 @@
 //! Attempts to connect that come at a pace, and arrivals that share them.
 
+mod at_once;
+mod plans;
+
+use at_once::{START, TIMEOUT, policy, users};
+use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, Jitter, Policy, Pool, Retry, RetryOn, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
-use unblink_core::mix::Asked;
+use unblink_core::load::Closed;
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::share::Share;
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::{Instant, Nanos};
 
-const TIMEOUT: Nanos = Nanos::from_secs(10);
-const START: Instant = Instant(1_000_000_000);
 const USERS: u64 = 1_000;
 const REFUSED: FailureKind = FailureKind::CONNECT_REFUSED;
 
@@ -33,32 +34,9 @@ struct Worker {
 
 impl Worker {
     fn new(pool: Pool) -> Worker {
-        let policy = Policy {
-            pool,
-            own: None,
-            held: None,
-            timeout: TIMEOUT,
-            drain: TIMEOUT,
-            room: Room::SINGLE,
-            connection_age: None,
-            share: Share::WHOLE,
-            retry: None,
-            idempotent: vec![true],
-            origins: Origins::default().with_pace(0),
-            grain: None,
-        };
+        let policy = Policy { origins: Origins::default().with_pace(0), ..policy(pool, Room::SINGLE) };
         let mut dispatch = Dispatch::new(policy);
-        dispatch.start(Closed::new(ClosedShare {
-            population: Population::Alike { users: USERS as u32, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
-            start: START,
-            end: START + Nanos::from_secs(60),
-            measured_from: START,
-            limit: u64::MAX,
-            share: Share::WHOLE,
-            number: LoadNumber::ONLY,
-            asked: Asked::all(1),
-            origins: Default::default(),
-        }));
+        dispatch.start(users(USERS as u32));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
         Worker { dispatch, recorder, now: START }
@@ -152,18 +130,9 @@ fn an_attempt_that_hangs_does_not_stop_the_others() {
 fn spec(pool: Pool, retry: Option<Retry>, origins: Origins) -> PlanSpec {
     let phases = vec![Phase::hold(Rate::per_second(20_000), Nanos::from_secs(5))];
     PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool,
-        threads: 1,
         retry,
-        idempotent: vec![true],
-        mix: Default::default(),
         origins,
-        rate_cap: None,
+        ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, Nanos::from_secs(1))
     }
 }
 

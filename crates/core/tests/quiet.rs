@@ -1,8 +1,11 @@
 //! A tick looks at nothing that can't have taken too long yet, and still misses nothing.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::random::{below, mixed};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -21,23 +24,14 @@ struct Driven {
 
 impl Driven {
     fn new(seed: u64) -> Driven {
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open {
+        let plan = Plan::new(plain(
+            LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(2_000), Nanos::from_millis(200))],
                 process: Process::Poisson { seed },
             },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: TIMEOUT,
-            drain: None,
-            pool: Pool::Auto { max: 6 },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
-        })
+            Pool::Auto { max: 6 },
+            TIMEOUT,
+        ))
         .expect("a plan");
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, plan.load_length());

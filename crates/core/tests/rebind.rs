@@ -1,17 +1,15 @@
 //! Flights that are moved to better connections before they are sent, and connections that give way to others.
 
+mod at_once;
+
+use at_once::{START, TIMEOUT, policy};
 use unblink_core::dispatch::{
-    Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Policy, Pool, Room,
+    Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
-use unblink_core::mix::Asked;
+use unblink_core::load::Closed;
 use unblink_core::record::{Answer, Bank, Recorder, Then};
-use unblink_core::share::Share;
 use unblink_core::time::{Instant, Nanos};
-
-const TIMEOUT: Nanos = Nanos::from_secs(10);
-const START: Instant = Instant(1_000_000_000);
 
 /// Users who all ask at once, over a fixed number of connections.
 struct Worker {
@@ -23,36 +21,14 @@ struct Worker {
 
 impl Worker {
     fn new(users: u32, connections: u32, places: u32) -> Worker {
-        let mut dispatch = Dispatch::new(Policy {
-            pool: Pool::Fixed { n: connections },
-            own: None,
-            held: None,
-            timeout: TIMEOUT,
-            drain: TIMEOUT,
-            room: Room { places, cancels: false },
-            connection_age: None,
-            share: Share::WHOLE,
-            retry: None,
-            idempotent: vec![true],
-            origins: Default::default(),
-            grain: None,
-        });
+        let mut dispatch =
+            Dispatch::new(policy(Pool::Fixed { n: connections }, Room { places, cancels: false }));
         dispatch.keep_size();
         let recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT).with_room(places);
         let mut worker = Worker { dispatch, recorder, now: Instant(1), conns: Vec::new() };
         worker.open();
         assert_eq!(worker.conns.len(), connections as usize);
-        worker.dispatch.start(Closed::new(ClosedShare {
-            population: Population::Alike { users, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
-            start: START,
-            end: START + Nanos::from_secs(60),
-            measured_from: START,
-            limit: u64::MAX,
-            share: Share::WHOLE,
-            number: LoadNumber::ONLY,
-            asked: Asked::all(1),
-            origins: Default::default(),
-        }));
+        worker.dispatch.start(at_once::users(users));
         worker.recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
         worker.now = START;
         worker

@@ -1,10 +1,12 @@
 //! A replay is what was recorded: each arrival at its time, with its operation, for any number of workers.
 
+mod plans;
+
+use plans::plain;
 use std::sync::Arc;
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::Load;
-use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::random::mixed;
 use unblink_core::record::BLOCK_EXPECTED;
@@ -32,18 +34,9 @@ fn recorded() -> (Recorded, Vec<RecordedArrival>) {
 
 fn spec(recorded: Recorded, threads: u32) -> PlanSpec {
     PlanSpec {
-        load: LoadSpec::Recorded(recorded),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool: Pool::Auto { max: 64 },
         threads,
-        retry: None,
         idempotent: vec![true; usize::from(OPERATIONS)],
-        mix: Default::default(),
-        origins: Origins::default(),
-        rate_cap: None,
+        ..plain(LoadSpec::Recorded(recorded), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
     }
 }
 

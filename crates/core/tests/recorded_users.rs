@@ -1,5 +1,8 @@
 //! Recorded users: each asks in the recorded order, and pauses after each answer as it was recorded.
 
+mod plans;
+
+use plans::plain;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -51,18 +54,9 @@ fn users() -> (RecordedUsers, Vec<RecordedArrival>) {
 
 fn spec(users: RecordedUsers, threads: u32) -> PlanSpec {
     PlanSpec {
-        load: LoadSpec::RecordedUsers(users),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(60),
-        drain: None,
-        pool: Pool::Auto { max: 1_000 },
         threads,
-        retry: None,
         idempotent: vec![true; 3],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(LoadSpec::RecordedUsers(users), Pool::Auto { max: 1_000 }, Nanos::from_secs(60))
     }
 }
 

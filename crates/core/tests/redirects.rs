@@ -1,5 +1,8 @@
 //! Redirects that a step follows: when each is asked for, what is counted, and where they end.
 
+mod plans;
+
+use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -27,21 +30,16 @@ fn plan() -> Plan {
     let journeys =
         Journeys { each: vec![JourneySpec { steps, ..JourneySpec::default() }], ..Journeys::default() };
     Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
-            process: Process::Even,
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: TIMEOUT,
-        drain: None,
-        pool: Pool::Auto { max: 10 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 4],
         mix: Mix { journeys, ..Mix::default() },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
+                process: Process::Even,
+            },
+            Pool::Auto { max: 10 },
+            TIMEOUT,
+        )
     })
     .expect("a valid plan")
 }

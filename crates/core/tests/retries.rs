@@ -1,6 +1,9 @@
 //! Retries of the real dispatcher in virtual time: against closed forms, against cases by hand, and against the simulated
 //! users who try again, whose code is another.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn};
 use unblink_core::failure::FailureKind;
@@ -36,18 +39,12 @@ fn retry() -> Retry {
 fn spec(per_s: u64, seconds: u64, retry: Option<Retry>) -> PlanSpec {
     let phases = vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))];
     PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 100_000 },
-        threads: 1,
         retry,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open { phases, process: Process::Even },
+            Pool::Auto { max: 100_000 },
+            Nanos::from_secs(30),
+        )
     }
 }
 

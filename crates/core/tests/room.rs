@@ -1,20 +1,19 @@
 //! Connections that take several requests at once: how many are opened for what the target allows, what is sent on one that is
 //! going to be closed, and what is sent again.
 
+mod at_once;
+
+use at_once::{START, TIMEOUT, policy};
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX,
-    Policy, Pool, Room,
+    Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
-use unblink_core::mix::Asked;
+use unblink_core::load::Closed;
 use unblink_core::record::{Answer, Bank, Breach, Recorder, Then};
-use unblink_core::share::Share;
 use unblink_core::time::{Instant, Nanos};
 
-const TIMEOUT: Nanos = Nanos::from_secs(10);
-const START: Instant = Instant(1_000_000_000);
 const ANSWER: Answer = Answer {
     failure: None,
     code: Code::of_status(200),
@@ -36,32 +35,9 @@ struct Worker {
 
 impl Worker {
     fn new(users: u32, places: u32) -> Worker {
-        let policy = Policy {
-            pool: Pool::Auto { max: 300 },
-            own: None,
-            held: None,
-            timeout: TIMEOUT,
-            drain: TIMEOUT,
-            room: Room { places, cancels: true },
-            connection_age: None,
-            share: Share::WHOLE,
-            retry: None,
-            idempotent: vec![true],
-            origins: Default::default(),
-            grain: None,
-        };
+        let policy = policy(Pool::Auto { max: 300 }, Room { places, cancels: true });
         let mut dispatch = Dispatch::new(policy);
-        dispatch.start(Closed::new(ClosedShare {
-            population: Population::Alike { users, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
-            start: START,
-            end: START + Nanos::from_secs(60),
-            measured_from: START,
-            limit: u64::MAX,
-            share: Share::WHOLE,
-            number: LoadNumber::ONLY,
-            asked: Asked::all(1),
-            origins: Default::default(),
-        }));
+        dispatch.start(at_once::users(users));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT).with_room(places);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
         Worker { dispatch, recorder, now: START, sent: Vec::new() }

@@ -1,7 +1,10 @@
 //! The simulated world itself: what a seed decides, and what a generator that is late leads to.
 
+mod plans;
+
+use plans::plain;
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Bank, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{Limit, ServerSpec, Service, Windows, WorldSpec, simulate};
@@ -12,21 +15,7 @@ const fn ms(ms: u64) -> Nanos {
 }
 
 fn plan(load: LoadSpec, pool: Pool) -> Plan {
-    Plan::new(PlanSpec {
-        load,
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
-    .unwrap()
+    Plan::new(plain(load, pool, Nanos::from_secs(3600))).unwrap()
 }
 
 fn open(per_s: u64, seconds: u64) -> LoadSpec {

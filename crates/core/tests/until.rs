@@ -1,5 +1,8 @@
 //! Steps that ask again and again, driven by hand: when they ask, and what is recorded of it.
 
+mod plans;
+
+use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -21,17 +24,6 @@ fn plan() -> Plan {
     let until = Until { every: Nanos::from_millis(100), within: Nanos::from_millis(250) };
     let steps = vec![StepSpec::ONCE, StepSpec { until: Some(until), ..StepSpec::ONCE }, StepSpec::ONCE];
     Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
-            process: Process::Even,
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: TIMEOUT,
-        drain: None,
-        pool: Pool::Auto { max: 10 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; steps.len()],
         mix: Mix {
             journeys: Journeys {
@@ -41,8 +33,14 @@ fn plan() -> Plan {
             },
             ..Mix::default()
         },
-        origins: Default::default(),
-        rate_cap: None,
+        ..plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
+                process: Process::Even,
+            },
+            Pool::Auto { max: 10 },
+            TIMEOUT,
+        )
     })
     .expect("a valid plan")
 }

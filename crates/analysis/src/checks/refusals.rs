@@ -1,10 +1,8 @@
 //! What arrivals to some origins failed of, and what that says of how they were received.
 
 use super::Case;
+use crate::evidence::FULL;
 use unblink_core::failure::FailureKind;
-
-/// What a codec calls a server with as many connections as it takes: Redis, and PostgreSQL.
-const FULL: [&str; 2] = ["max_clients", "too_many_connections"];
 
 /// Failed arrivals by kind.
 pub(super) type ByKind = [u64; FailureKind::COUNT];

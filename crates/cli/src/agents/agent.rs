@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use unblink_artifact::document::named_shares;
-use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
@@ -48,10 +47,6 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
     let shares = args.shares.unwrap_or_else(cores);
     let limits = unblink_engine::limits::raise();
     let mut machine = Machine {
-        protocol: PROTOCOL,
-        version: env!("UNBLINK_VERSION").to_string(),
-        host: host(),
-        shares,
         cores: cores(),
         descriptors: Some(limits.descriptors),
         connections: Some(limits.connections(shares)),
@@ -60,7 +55,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
             Some(path) => Some(carries_per_s(path, shares.min(cores()))?),
             None => None,
         },
-        after: None,
+        ..Machine::new(env!("UNBLINK_VERSION"), host(), shares)
     };
     let stopping = Arc::new(Stopping::new(time));
     if args.in_place {

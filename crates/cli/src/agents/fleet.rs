@@ -102,7 +102,7 @@ impl Led {
 pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
     offered::arguments(args.is_local())?;
     match args.agents {
-        Some(Agents::Local(_)) if keys::is_any_given(&args.bus) => refuse!(
+        Some(Agents::Local(_)) if keys::given(&args.bus).next().is_some() => refuse!(
             ["agents", "bus"],
             "--agents local:N has a bus of its own: leave --bus, --nkey, --bus-ca, --fleet and --bus-within out"
         ),
@@ -133,7 +133,11 @@ pub(crate) fn let_go(args: &AgentsArgs, command: &str) {
         fleet.command = command.to_string();
         fleet.dismiss()
     });
-    if let Err(error) = done {
+    tell_of_left(done);
+}
+
+fn tell_of_left(dismissed: Result<()>) {
+    if let Err(error) = dismissed {
         output::note(format_args!("warning: agents may still wait for another run: {error:#}"));
     }
 }
@@ -347,9 +351,7 @@ impl Drop for Fleet {
         if self.local.is_some() || !self.is_awaited || self.goes_on {
             return;
         }
-        if let Err(error) = self.dismiss() {
-            output::note(format_args!("warning: agents may still wait for another run: {error:#}"));
-        }
+        tell_of_left(self.dismiss());
     }
 }
 

@@ -61,22 +61,10 @@ pub(super) fn with_own(gathered: Vec<PathBuf>, own: Vec<PathBuf>, notes: &mut Ve
 mod tests {
     use super::*;
     use std::path::Path;
-    use unblink_cluster::PROTOCOL;
     use unblink_cluster::message::Machine;
 
     fn part(agent: &str, is_lost: bool) -> AgentPart {
-        let machine = Machine {
-            protocol: PROTOCOL,
-            version: "1".into(),
-            host: "h".into(),
-            shares: 1,
-            cores: 1,
-            descriptors: None,
-            connections: None,
-            ports: None,
-            carries_per_s: None,
-            after: None,
-        };
+        let machine = Machine::new("1", "h".into(), 1);
         let (agent, clocks, ended) = (agent.to_string(), Vec::new(), None);
         AgentPart { agent, machine, first: 1, last: 1, is_lost, clocks, ended }
     }

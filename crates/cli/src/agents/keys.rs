@@ -35,10 +35,17 @@ pub(crate) fn check_bus(url: &str, fleet: &str) -> Result<()> {
     check_fleet(fleet).map_err(|error| refused(&["fleet"], format!("--fleet: {error}")))
 }
 
-/// One of the flags that say how to get onto a bus.
-pub(super) fn is_any_given(args: &BusArgs) -> bool {
+/// Those of the flags that say how to get onto a bus that are given.
+pub(super) fn given(args: &BusArgs) -> impl Iterator<Item = &'static str> {
     let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = args;
-    bus.is_some() || nkey.is_some() || bus_ca.is_some() || fleet.is_some() || bus_within.is_some()
+    let all = [
+        ("bus", bus.is_some()),
+        ("nkey", nkey.is_some()),
+        ("bus-ca", bus_ca.is_some()),
+        ("fleet", fleet.is_some()),
+        ("bus-within", bus_within.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag)
 }
 
 /// Refuses certificates for a bus that shows none: whoever names them believes that they are looked at.

@@ -15,7 +15,7 @@ mod told;
 mod watched;
 mod words;
 
-use crate::args::agents::{Agents, AgentsArgs, BusArgs};
+use crate::args::agents::{Agents, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
@@ -73,17 +73,9 @@ pub(crate) fn check_alone(args: &AgentsArgs, is_share: bool) -> Result<()> {
     if args.agents.is_some() {
         return Ok(());
     }
-    let BusArgs { bus, nkey, bus_ca, fleet, bus_within } = &args.bus;
-    let given = [
-        ("bus", bus.is_some()),
-        ("nkey", nkey.is_some()),
-        ("bus-ca", bus_ca.is_some()),
-        ("fleet", fleet.is_some()),
-        ("bus-within", bus_within.is_some()),
-        ("tolerate-lost", args.tolerate_lost.is_some() && !is_share),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => {
+    let tolerates = args.tolerate_lost.is_some() && !is_share;
+    match keys::given(&args.bus).chain(tolerates.then_some("tolerate-lost")).next() {
+        Some(flag) => {
             Err(refused(&["agents"], format!("--{flag} is for a run of agents: say how many with --agents")))
         }
         None => Ok(()),

@@ -9,8 +9,8 @@ use unblink_cluster::signed::KeyPair;
 pub(super) const PRIVATE: &str = "nkey";
 pub(super) const PUBLIC: &str = "public";
 
-/// Files of a rendering that have private keys.
-pub(super) const FILES: [&str; 2] = ["secret-operator.yaml", "secret-agent.yaml"];
+/// What the Secrets are called in words, which names their files.
+pub(super) const SECRETS: [&str; 2] = ["secret-operator", "secret-agent"];
 
 /// Private and public key of who leads, and of who is led.
 pub(super) struct Keys {
@@ -30,7 +30,7 @@ impl Keys {
     }
 
     pub(super) fn secrets(&self, name: &str, own: impl Fn(Object) -> Object) -> Vec<Object> {
-        let secret = |what: &str, name: String, [private, public]: &[String; 2]| {
+        let secret = |(what, (name, [private, public])): (&str, (String, &[String; 2]))| {
             let value = json!({
                 "apiVersion": "v1",
                 "kind": "Secret",
@@ -40,10 +40,8 @@ impl Keys {
             });
             own(Object::new(what, value))
         };
-        vec![
-            secret("secret-operator", operator(name), &self.operator),
-            secret("secret-agent", agent(name), &self.agent),
-        ]
+        let pairs = [(operator(name), &self.operator), (agent(name), &self.agent)];
+        SECRETS.into_iter().zip(pairs).map(secret).collect()
     }
 }
 

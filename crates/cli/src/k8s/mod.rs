@@ -76,7 +76,8 @@ fn write(folder: &Path, objects: &[Object]) -> Result<()> {
         write_file(&folder.join(&object.file), &yaml::document(&object.value), mode)?;
     }
     // Private keys of a rendering before this one.
-    for old in keys::FILES.iter().filter(|old| objects.iter().all(|object| object.file != **old)) {
+    let secrets = keys::SECRETS.into_iter().map(Object::file_of);
+    for old in secrets.filter(|old| objects.iter().all(|object| object.file != *old)) {
         let path = folder.join(old);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

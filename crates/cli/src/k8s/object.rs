@@ -11,7 +11,12 @@ pub(super) struct Object {
 impl Object {
     /// `what` is its kind in words, which names its file.
     pub(super) fn new(what: &str, value: Value) -> Object {
-        Object { file: format!("{what}.yaml"), value }
+        Object { file: Object::file_of(what), value }
+    }
+
+    /// The file of an object that is called so in words.
+    pub(super) fn file_of(what: &str) -> String {
+        format!("{what}.yaml")
     }
 
     pub(super) fn in_namespace(mut self, namespace: Option<&str>) -> Object {

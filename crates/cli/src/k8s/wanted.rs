@@ -318,7 +318,7 @@ fn variables(text: &str) -> Vec<&str> {
     found
 }
 
-/// All or part of a host is taken from the environment: [`UNKNOWN_HOST`](crate::request::url::UNKNOWN_HOST), or `api.${DOMAIN}`.
+/// All or part of a host is taken from the environment: `${TARGET}`, or `http://api.${DOMAIN}`.
 fn is_unknown((host, _): &(String, u16)) -> bool {
     host.contains(UNKNOWN_VARIABLE)
 }
@@ -364,10 +364,22 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::url::UNKNOWN_ADDRESS;
 
     #[test]
     fn variables_of_a_plan() {
         assert_eq!(variables("a = \"${X} ${Y_2} ${X}\" # $${Z} ${a b} ${}"), ["X", "Y_2"]);
+    }
+
+    #[test]
+    fn a_host_is_unknown_by_what_stands_in_for_a_variable_alone() {
+        let is_unknown_in = |url: &str| {
+            let origin = Url::parse(url).expect("a URL").origin;
+            is_unknown(&(origin.host, origin.port))
+        };
+        let part = format!("http://api.{UNKNOWN_VARIABLE}:8080/");
+        assert!(is_unknown_in(UNKNOWN_ADDRESS) && is_unknown_in(&part));
+        assert!(!is_unknown_in("http://variable.example.com/") && !is_unknown_in("http://h/variable~"));
     }
 
     #[test]

@@ -7,13 +7,11 @@ use super::lists::{LISTS, List};
 use super::variables::{Form, fill};
 use crate::errors::{self, without_secrets};
 use crate::request::template::json_body::UNKNOWN_VARIABLE;
+use crate::request::url::UNKNOWN_ADDRESS;
 use crate::secrets;
 use anyhow::Result;
 use clap::{Command, FromArgMatches};
 use std::ffi::OsString;
-
-/// What stands in for an address that the environment lacks.
-const UNKNOWN_ADDRESS: &str = "http://variable.test";
 
 /// What `table` of the list of this name says, read by the list's flags; or all that the environment lacks for it.
 pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str) -> Result<T> {

@@ -9,8 +9,8 @@ use std::fmt;
 use std::path::Path;
 use unblink_artifact::document::Scheme;
 
-/// The host of what stands in for an address that the environment lacks.
-pub(crate) const UNKNOWN_HOST: &str = "variable.test";
+/// What stands in for an address that the environment lacks.
+pub(crate) const UNKNOWN_ADDRESS: &str = "http://variable~.test";
 
 /// Scheme, host and port: what a connection can be shared for.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -352,7 +352,20 @@ fn job<P: Protocol>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_analysis::evidence::FULL;
     use unblink_core::failure::FailureKind;
+
+    /// What findings say of a full target would otherwise be left out without a word.
+    #[test]
+    fn the_findings_know_what_each_codec_calls_a_full_target() {
+        fn full<P: Protocol>() -> Option<&'static str> {
+            P::FULL.map(|number| P::VIOLATIONS[usize::from(number)])
+        }
+        let of_http = [full::<Http1>(), full::<Http2>(), full::<Grpc>(), full::<Ws>(), full::<Steps>()];
+        let of_databases = [full::<Redis>(), full::<Postgres>(), full::<Cql>()];
+        let all: Vec<_> = of_http.into_iter().chain(of_databases).flatten().collect();
+        assert_eq!(all, FULL);
+    }
 
     #[test]
     fn every_violation_is_counted_apart() {

@@ -9,7 +9,7 @@ use crate::args::target::TargetArgs;
 use crate::args::{Cli, Command};
 use crate::errors::{self, refuse};
 use crate::request::lets::LetArgs;
-use crate::request::url::{Speaks, UNKNOWN_HOST, Url};
+use crate::request::url::{Speaks, UNKNOWN_ADDRESS, Url};
 use crate::request::workload::WorkloadArgs;
 use crate::request::{NOWHERE, Parts, Request};
 use anyhow::{Result, bail};
@@ -213,7 +213,7 @@ pub(crate) fn bare(request: &Request) -> Request {
 /// The same. An address that only a variable says, or that nobody needs, stands for a store that needs nothing but a host.
 fn known(url: Url) -> Result<Url> {
     let host = url.origin.host.as_str();
-    let is_unknown = host == UNKNOWN_HOST || NOWHERE.strip_prefix("http://") == Some(host);
+    let is_unknown = [UNKNOWN_ADDRESS, NOWHERE].iter().any(|it| it.strip_prefix("http://") == Some(host));
     match (is_unknown, url.origin.speaks) {
         (true, Speaks::Http) => Url::parse(&format!("redis://{host}")),
         _ => Ok(url),

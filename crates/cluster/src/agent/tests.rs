@@ -6,18 +6,7 @@ use crate::message::ToldTime;
 const NOW: Time = 1_000_000 * SECOND;
 
 fn machine() -> Machine {
-    Machine {
-        protocol: PROTOCOL,
-        version: "1".into(),
-        host: "h".into(),
-        shares: 1,
-        cores: 1,
-        descriptors: None,
-        connections: None,
-        ports: None,
-        carries_per_s: None,
-        after: None,
-    }
+    Machine::new("1", "h".into(), 1)
 }
 
 fn offer(agent: &str, made_at: Time, version: &str) -> Event {

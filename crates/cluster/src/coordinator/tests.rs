@@ -1,7 +1,6 @@
 //! What a coordinator does and when, step by step; hostile worlds are played in `tests/worlds.rs`.
 
 use super::*;
-use crate::PROTOCOL;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
 mod fleets;
@@ -15,18 +14,7 @@ struct Stand {
 }
 
 fn machine(version: &str, shares: u32) -> Machine {
-    Machine {
-        protocol: PROTOCOL,
-        version: version.into(),
-        host: "h".into(),
-        shares,
-        cores: 1,
-        descriptors: None,
-        connections: None,
-        ports: None,
-        carries_per_s: None,
-        after: None,
-    }
+    Machine::new(version, "h".into(), shares)
 }
 
 /// One that has taken part in a run of that command.

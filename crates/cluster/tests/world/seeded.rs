@@ -7,7 +7,6 @@ use super::{MS, Node, SECOND, TIMEOUT, World, record};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use unblink_cluster::PROTOCOL;
 use unblink_cluster::agent::Agent;
 use unblink_cluster::coordinator::{Coordinator, GATHER_FOR, Task, Then};
 use unblink_cluster::message::{Machine, Reading};
@@ -49,7 +48,11 @@ impl World {
                 drift_ppm: (seed.wrapping_mul(7 + number) % 101) as i64 - 50,
             };
             Node {
-                machine: Agent::new(format!("a{number}"), machine(shares), clock.at(0)),
+                machine: Agent::new(
+                    format!("a{number}"),
+                    Machine::new("1", "h".into(), shares as u32),
+                    clock.at(0),
+                ),
                 clock,
                 wall: Wall { ahead: 0, step: stepped(seed, number) },
                 life: Life { dies_at, back_at: None, stands_still },
@@ -120,21 +123,6 @@ impl World {
             broken: None,
             random,
         }
-    }
-}
-
-fn machine(shares: u64) -> Machine {
-    Machine {
-        protocol: PROTOCOL,
-        version: "1".into(),
-        host: "h".into(),
-        shares: shares as u32,
-        cores: 1,
-        descriptors: None,
-        connections: None,
-        ports: None,
-        carries_per_s: None,
-        after: None,
     }
 }
 

@@ -215,11 +215,6 @@ impl Mirroring {
         self.controls.clone()
     }
 
-    /// No request is taken any more.
-    pub fn takes_no_more(&self) -> bool {
-        self.sink.is_finished()
-    }
-
     /// Both threads have come to their end.
     pub fn is_over(&self) -> bool {
         self.sink.is_finished() && self.asker.is_finished()

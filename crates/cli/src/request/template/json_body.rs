@@ -6,8 +6,9 @@ use std::iter::repeat_n;
 use unblink_workload::template::{Piece, TemplateError, is_number, is_raw, pieces};
 use unblink_workload::{Context, Lets};
 
-/// What stands for a variable that the environment lacks, where nothing is sent. It may stand where JSON has a value.
-pub(crate) const UNKNOWN_VARIABLE: &str = "variable";
+/// What stands for a variable that the environment lacks, where nothing is sent. It may stand where JSON has a value. By the `~`,
+/// which a URL may have anywhere and no name of a host has, it is told from what somebody wrote.
+pub(crate) const UNKNOWN_VARIABLE: &str = "variable~";
 
 /// How values are written in the places of `text`, the body of a request with these headers.
 pub(super) fn context(
@@ -135,7 +136,7 @@ impl Quotes {
     fn pass(&mut self, mut text: &str, filled: &mut String) {
         while let Some(next) = text.chars().next() {
             if !self.is_inside && text.starts_with(UNKNOWN_VARIABLE) {
-                filled.push_str("null    ");
+                filled.push_str("null     ");
                 text = &text[UNKNOWN_VARIABLE.len()..];
                 continue;
             }
@@ -206,7 +207,7 @@ mod tests {
         for text in [
             "{{item}}",
             "{\"{{word}}\": [{{item}}, {{ number(index) }}, -1, \"\\\"{{word}}\\\\\"]}",
-            "{\n\"é\": {{raw(word)}}, \"b\": variable, \"c\": \"variable\"}",
+            "{\n\"é\": {{raw(word)}}, \"b\": variable~, \"c\": \"variable~\"}",
             "{\"a\": \"{{'{{'}}\"}",
         ] {
             assert_eq!(check(text, &lets(), 0), Ok(()), "{text}");
