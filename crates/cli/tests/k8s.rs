@@ -298,6 +298,11 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&with(&["--allow-target", "a b"]), &["--allow-target"]);
     place.file("elsewhere.toml", "target = \"${TARGET}\"\n[load]\nrate = 5\n");
     refused(&["elsewhere.toml", "--agents", "2"], &["name the host with --allow-target"]);
+    refused(
+        &["http://192.0.2.1/", "-R", "10", "--agents", "2"],
+        &["192.0.2.1 is a public address", "--allow-target 192.0.2.1"],
+    );
+    refused(&["elsewhere.toml", "--agents", "2", "--cpu", "0.5"], &["a whole number of processors"]);
     render(&place, &["elsewhere.toml", "--agents", "2", "--allow-target", "shop.test"]);
     place.file("part.toml", "target = \"http://api.${DOMAIN}/\"\n[load]\nrate = 5\n");
     refused(&["part.toml", "--agents", "2"], &["name the host with --allow-target"]);

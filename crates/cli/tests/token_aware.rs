@@ -66,6 +66,18 @@ fn one_that_finds_no_room_where_its_row_is_goes_elsewhere() {
 }
 
 #[test]
+fn fewer_connections_than_nodes_are_told_of() {
+    let cluster = Cluster::start(false, false);
+    let url = cluster.url();
+    for (connections, is_told) in [("1", true), ("2", false)] {
+        let load = ["-R", "100", "-n", "10", "-t", "1", "-c", connections, "--no-preflight"];
+        let said = Place::new().call(&[&["run", url.as_str()], &SELECT[..], &load].concat());
+        let words = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains("1 connections can't reach all 2 nodes"), is_told, "{said:?}");
+    }
+}
+
+#[test]
 fn where_requests_go_can_be_left_open() {
     let cluster = Cluster::start(false, false);
     let any = run(&cluster, &["-R", "500", "-n", "100", "-c", "2", "--token-aware", "off"]);

@@ -14,7 +14,8 @@ pub enum EngineError {
     Thread(std::io::Error),
     /// Not ready when it was to start.
     #[error(
-        "the time to start passed {:.3} s before this run was ready, and so nothing was sent: give a later one",
+        "the time to start passed {:.3} s before this run was ready, and so nothing was sent: begin again, with less beside it \
+         on this machine or with a later start",
         .by.as_secs_f64()
     )]
     StartPassed {

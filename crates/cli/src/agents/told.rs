@@ -64,7 +64,8 @@ impl ToldOf {
 /// What agents have to say at their end. The first of it is shown: a thousand may say the same.
 pub(super) fn told_by(parts: &[AgentPart]) -> Vec<String> {
     let each = parts.iter().flat_map(|part| {
-        let own = part.ended.iter().flat_map(|ended| &ended.notes);
+        // What it could not do comes before what it notes.
+        let own = part.ended.iter().flat_map(|ended| ended.error.iter().chain(&ended.notes));
         let shares = named_shares(part.first, part.last, parts.last().map_or(part.last, |last| last.last));
         own.map(move |note| format!("the agent on {} ({shares}): {note}", part.machine.host))
     });

@@ -76,7 +76,7 @@ pub(crate) struct ClusterArgs {
     pub nats_image: String,
 
     /// Processors of each agent; it takes a share of the load on each
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = processors)]
     pub cpu: u32,
 
     /// Memory of each agent, and of the coordinator
@@ -162,6 +162,11 @@ fn image(text: &str) -> Result<String, String> {
         true => Ok(text.to_string()),
         false => Err(format!("{text:?} is not an image: give one such as registry.test/unblink:1")),
     }
+}
+
+fn processors(text: &str) -> Result<u32, String> {
+    let whole = text.parse().ok().filter(|count| (1..=256).contains(count));
+    whole.ok_or_else(|| "give a whole number of processors from 1 to 256".into())
 }
 
 /// A quantity of Kubernetes in bytes.

@@ -18,7 +18,7 @@ EXAMPLES
 
 EXIT STATUS
   0 there is a fleet that is enough, or this machine was measured   1 there is none, or --agents are too few
-  2 wrong usage   130 interrupted";
+  2 wrong usage   3 this machine was too busy to be measured   130 interrupted";
 
 /// Say how many machines a load takes, and what breaks first: pure arithmetic, nothing is sent but by --calibrate.
 ///

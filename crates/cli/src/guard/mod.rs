@@ -33,6 +33,12 @@ pub(crate) fn only(hosts: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Whether `host` is an address, and one of the public network. What a name stands for is known where it is resolved.
+pub(crate) fn is_public_address(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().is_ok_and(|ip| address::reach(ip) == Reach::Public)
+}
+
 /// Refuses what are no hosts for `only`.
 pub(crate) fn check_only(hosts: &[String]) -> Result<()> {
     only_of(hosts).map(drop)

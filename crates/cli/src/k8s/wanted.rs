@@ -335,6 +335,14 @@ fn allowed(cluster: &ClusterArgs, places: &BTreeSet<(String, u16)>) -> Result<Ve
         ));
     }
     let hosts: BTreeSet<&String> = places.iter().map(|(host, _)| host).collect();
+    if let Some(host) = hosts.iter().find(|host| guard::is_public_address(host)) {
+        return Err(refused(
+            &["allow-target"],
+            format!(
+                "{host} is a public address, and agents put no load on one that is not named: --allow-target {host} says that it is yours to test"
+            ),
+        ));
+    }
     Ok(hosts.into_iter().cloned().collect())
 }
 

@@ -6,6 +6,7 @@ use crate::args::target::TokenAware;
 use crate::clock;
 use crate::guard::{Guard, Terms};
 use crate::output;
+use crate::value::Connections;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,7 @@ pub(crate) struct Reading {
     terms: Terms,
     /// Where the URL leads: load may go there.
     known: Vec<Address>,
+    connections: Connections,
 }
 
 /// How it is read, if requests are to go where their rows are. Whoever says where connections go wants them there, and the requests
@@ -50,6 +52,7 @@ pub(super) fn reading(args: &RunArgs, guard: &Arc<Guard>, terms: &Terms) -> Opti
         guard: guard.clone(),
         terms: terms.clone(),
         known: Vec::new(),
+        connections: args.connections(),
     })
 }
 
@@ -84,6 +87,13 @@ impl Reading {
         let (nodes, _) = cluster.nodes_of(&data_center);
         if nodes < 2 {
             return None;
+        }
+        if let Connections::Fixed(n) = self.connections
+            && (n as usize) < nodes
+        {
+            output::note(format_args!(
+                "warning: {n} connections can't reach all {nodes} nodes, and requests for rows of the others go by way of these: -c {nodes}"
+            ));
         }
         if !cluster.has_known_tokens() {
             output::note(format_args!(

@@ -3,6 +3,7 @@
 //! Processor time is that of the whole other process. What it needs to start, to report and to end is that of a run with next to
 //! no requests, and is taken off.
 
+use crate::exit::NoVerdict;
 use crate::{environment, output, signals};
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -157,7 +158,8 @@ impl Place {
         let all = |arrivals: &unblink_artifact::document::Arrivals| arrivals.ok + arrivals.failed;
         let requests = all(&document.arrivals) + document.warmup.as_ref().map_or(0, all);
         if requests == 0 {
-            bail!("no request of the run that measures this machine was answered");
+            let why = "no request of the run that measures this machine was answered: measure it while nothing else runs";
+            return Err(NoVerdict(why.into()).into());
         }
         Ok(Cost { requests, cpu_us, load_us: 1.01e6 })
     }
