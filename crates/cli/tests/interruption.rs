@@ -164,7 +164,8 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     let (scheduled, ok) = (run.arrivals("scheduled"), run.arrivals("ok"));
     assert!(scheduled >= 400 && ok + 20 >= scheduled, "{run:?}");
     assert!(seen <= scheduled + 400, "{seen} were sent, {scheduled} are recorded");
-    assert_eq!(run.count("/response_time/count"), ok);
+    // One that was under way is known to have taken longer than its age.
+    assert_eq!(run.count("/response_time/count"), scheduled);
     // The text and the page come of it too.
     let said = place.call(&["report", "out", "--html", "page.html"]);
     assert!(said.stdout.contains("running") || said.stdout.contains("killed"), "{said:?}");

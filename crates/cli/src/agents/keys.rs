@@ -49,7 +49,7 @@ pub(super) fn given(args: &BusArgs) -> impl Iterator<Item = &'static str> {
 }
 
 /// Refuses certificates for a bus that shows none: whoever names them believes that they are looked at.
-pub(super) fn check_ca(args: &BusArgs) -> Result<()> {
+pub(crate) fn check_ca(args: &BusArgs) -> Result<()> {
     let is_plain = args.bus.as_deref().is_some_and(|url| url.starts_with("nats://"));
     if is_plain && args.bus_ca.is_some() {
         return Err(refused(

@@ -93,15 +93,17 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let own_bus = format!("nats://{}:4222", object::bus_name(&name));
     let bus = args.run.agents.bus.bus.clone().unwrap_or(own_bus);
     agents::check_bus(&bus, &fleet)?;
+    agents::check_ca(&args.run.agents.bus)?;
     let bus_ca = args.run.agents.bus.bus_ca.as_deref().map(agents::certificates).transpose()?;
     let mut onto_bus: Vec<String> =
         ["--bus", &bus, "--nkey", &format!("{KEYS}/{}", keys::PRIVATE), "--fleet", &fleet]
             .map(String::from)
             .into();
+    let (run, planned) = checked(count, &words, &onto_bus)?;
+    // It is a file of the pods, which can't be looked at here.
     if bus_ca.is_some() {
         onto_bus.extend(["--bus-ca".into(), format!("{BUS_CA}/{CA_FILE}")]);
     }
-    let (run, planned) = checked(count, &words, &onto_bus)?;
     let origins = planned.requests.origins.iter().chain(run.beside().map(|request| &request.url.origin));
     let places = run::destinations(&run, origins)?;
     let asked_by_coordinator = asked_by_coordinator(&run)?;
