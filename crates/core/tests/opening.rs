@@ -3,7 +3,7 @@
 mod at_once;
 mod plans;
 
-use at_once::{START, TIMEOUT, policy, users};
+use at_once::{START, TIMEOUT, policy, share_of, users};
 use plans::plain;
 use std::collections::HashMap;
 use unblink_core::code::Code;
@@ -11,12 +11,10 @@ use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare, LoadNumber, Population};
-use unblink_core::mix::Asked;
+use unblink_core::load::{Closed, ClosedShare, Population};
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::share::Share;
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -137,13 +135,7 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
         population: Population::Alike { users: 1, think: Nanos::from_secs(1), ramp_up: Nanos::ZERO },
         // Nobody asks for anything while this goes on.
         start: START + Nanos::from_secs(50),
-        end: START + Nanos::from_secs(60),
-        measured_from: START,
-        limit: u64::MAX,
-        share: Share::WHOLE,
-        number: LoadNumber::ONLY,
-        asked: Asked::all(1),
-        origins: Default::default(),
+        ..share_of(1)
     };
     let (mut now, mut actions) = (Instant(0), Actions::new());
     let mut open_by_quarter = vec![];

@@ -48,8 +48,9 @@ pub(super) fn given(args: &BusArgs) -> impl Iterator<Item = &'static str> {
     all.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag)
 }
 
-/// Refuses certificates for a bus that shows none: whoever names them believes that they are looked at.
-pub(crate) fn check_ca(args: &BusArgs) -> Result<()> {
+/// The text of the certificates that are named, if any are. Refuses them for a bus that shows none: whoever names them believes that
+/// they are looked at.
+pub(crate) fn check_ca(args: &BusArgs) -> Result<Option<String>> {
     let is_plain = args.bus.as_deref().is_some_and(|url| url.starts_with("nats://"));
     if is_plain && args.bus_ca.is_some() {
         return Err(refused(
@@ -57,12 +58,12 @@ pub(crate) fn check_ca(args: &BusArgs) -> Result<()> {
             "--bus-ca needs tls://: over nats:// nothing is encrypted and no certificate is looked at (--bus tls://HOST:4222, or leave --bus-ca out)",
         ));
     }
-    args.bus_ca.as_deref().map_or(Ok(()), |path| certificates(path).map(drop))
+    args.bus_ca.as_deref().map(certificates).transpose()
 }
 
 /// The text of a file of `--bus-ca`. What is no certificate is refused before anybody is asked: on the way to a bus it would look as if
 /// that were not there.
-pub(crate) fn certificates(path: &Path) -> Result<String> {
+fn certificates(path: &Path) -> Result<String> {
     let refusal = |why: String| {
         let message = format!(
             "--bus-ca {path:?}: {why}: name a file with the certificates (PEM) of the authority that signed the bus's own"

@@ -28,7 +28,7 @@ pub(crate) use agent::agent;
 use anyhow::Result;
 use fleet::check;
 pub(crate) use fleet::{Fleet, Leading, Led, let_go};
-pub(crate) use keys::{certificates, check_bus, check_ca, unique};
+pub(crate) use keys::{check_bus, check_ca, unique};
 pub(crate) use local::authorization;
 pub(crate) use offered::files;
 use std::net::IpAddr;

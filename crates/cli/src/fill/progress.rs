@@ -72,17 +72,23 @@ impl Progress {
         };
         let before: Progress = serde_json::from_str(&text)
             .with_context(|| format!("--resume: {shown} is not the progress file of a fill"))?;
-        let same = Progress { written: before.written, ..self };
-        if before != same || before.written > same.records {
+        if !self.is_the_same(&before) || before.written > self.records {
             bail!(
-                "--resume: {shown} belongs to a fill with another store, workload or seed ({} records of {}, seed \
-                 {}): repeat the original command, or name this one's file (--progress FILE)",
-                before.records,
-                before.store(),
-                before.seed
+                "--resume: {shown} belongs to a fill with another store, workload or seed ({}): repeat the original command, or \
+                 name this one's file (--progress FILE)",
+                before.in_words()
             );
         }
         Ok(before)
+    }
+
+    /// Another store, workload or seed would have other records; how far it has come is no matter.
+    fn is_the_same(&self, before: &Progress) -> bool {
+        *before == Progress { written: before.written, ..self.clone() }
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} records of {}, seed {}", self.records, self.store(), self.seed)
     }
 
     /// Which store it is, in words.
@@ -101,12 +107,10 @@ impl Progress {
         let before = std::fs::read_to_string(path).ok();
         let before = before.and_then(|text| serde_json::from_str::<Progress>(&text).ok());
         match before {
-            Some(before) if before != (Progress { written: before.written, ..self.clone() }) => bail!(
-                "{shown} is left from an interrupted fill of another store, workload or seed ({} records of {}, seed {}): \
-                 keep the progress of this one elsewhere (--progress FILE), or delete the file if that fill is given up",
-                before.records,
-                before.store(),
-                before.seed
+            Some(before) if !self.is_the_same(&before) => bail!(
+                "{shown} is left from an interrupted fill of another store, workload or seed ({}): keep the progress of this \
+                 one elsewhere (--progress FILE), or delete the file if that fill is given up",
+                before.in_words()
             ),
             _ => bail!(
                 "{shown} is left from an interrupted fill: continue with --resume, or delete it to start over"

@@ -93,8 +93,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let own_bus = format!("nats://{}:4222", object::bus_name(&name));
     let bus = args.run.agents.bus.bus.clone().unwrap_or(own_bus);
     agents::check_bus(&bus, &fleet)?;
-    agents::check_ca(&args.run.agents.bus)?;
-    let bus_ca = args.run.agents.bus.bus_ca.as_deref().map(agents::certificates).transpose()?;
+    let bus_ca = agents::check_ca(&args.run.agents.bus)?;
     let mut onto_bus: Vec<String> =
         ["--bus", &bus, "--nkey", &format!("{KEYS}/{}", keys::PRIVATE), "--fleet", &fleet]
             .map(String::from)

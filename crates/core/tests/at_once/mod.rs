@@ -29,7 +29,11 @@ pub(crate) fn policy(pool: Pool, room: Room) -> Policy {
 
 /// They ask again as soon as they know what has become of it, for a minute.
 pub(crate) fn users(users: u32) -> Closed {
-    Closed::new(ClosedShare {
+    Closed::new(share_of(users))
+}
+
+pub(crate) fn share_of(users: u32) -> ClosedShare {
+    ClosedShare {
         population: Population::Alike { users, think: Nanos::ZERO, ramp_up: Nanos::ZERO },
         start: START,
         end: START + Nanos::from_secs(60),
@@ -39,5 +43,5 @@ pub(crate) fn users(users: u32) -> Closed {
         number: LoadNumber::ONLY,
         asked: Asked::all(1),
         origins: Default::default(),
-    })
+    }
 }
