@@ -160,6 +160,41 @@ fn a_machine_that_never_began_is_lost() {
     assert_eq!(merged.at("/agents/1/result/status"), "running");
 }
 
+/// One whose target takes long to answer before the load is not ready at the start. Nothing of its part was sent, so nothing is lost.
+#[test]
+fn a_machine_that_is_late_withholds_its_part() {
+    let server = Hostile::start(|seen| match seen.header("x-machine") {
+        Some("2") => Act::AnswerAfter(AHEAD + Duration::from_secs(2), ok()),
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", "[request]\nheader = [\"X-Machine: ${MACHINE}\"]\n");
+    let at = start_at();
+    let one = |number: &str| {
+        let (share, folder) = (format!("{number}/2"), format!("part-{number}"));
+        let args = ["run", "plan.toml", &server.url(), "-R", "100", "-d", "1s", "--timeout", "30s"];
+        let own = ["--share", &share, "--start-at", &at, "-o", &folder, "--json"];
+        Started::spawn(place.command(&[&args[..], &own[..]].concat()).env("MACHINE", number))
+    };
+    let [first, second] = ["1", "2"].map(one);
+    first.wait().run().assert_all("ok");
+    let said = second.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let late = said.run();
+    assert_eq!((late.arrivals("scheduled"), late.arrivals("withheld")), (0, 50), "{}", late.stderr);
+    assert_eq!(late.at("/aborted/guard"), "late_start");
+    assert_eq!(late.at("/aborted/at_ns"), 0);
+    let asked = server.seen().iter().filter(|seen| seen.header("x-machine") == Some("2")).count();
+    assert_eq!(asked, 1, "before the load alone");
+    let said = place.call(&["merge", "part-1", "part-2", "-o", "out", "--json"]);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let merged = said.run();
+    assert_eq!((merged.arrivals("ok"), merged.arrivals("withheld")), (50, 50), "{}", merged.stderr);
+    assert_eq!(merged.arrivals("lost"), 0);
+    let why = merged.at("/aborted/rule").as_str().expect("a reason");
+    assert!(why.starts_with("a machine was ready only ") && why.ends_with(" after the start"), "{why}");
+}
+
 /// A script finds all threads of the run on each machine, and numbers its own as they are in the whole.
 #[test]
 fn a_script_finds_the_threads_of_all_machines() {

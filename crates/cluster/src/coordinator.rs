@@ -6,7 +6,7 @@ mod member;
 mod outcome;
 mod saved;
 
-use crate::message::{AgentId, Cause, OfferedFile, Reply, Stage, Status, Time, ToldTime};
+use crate::message::{AgentId, Cause, Ended, OfferedFile, Reply, Stage, Status, Time, ToldTime};
 pub use fitting::Connections;
 use member::Member;
 pub use outcome::{AgentPart, FleetOutcome, NotBegun};
@@ -355,6 +355,9 @@ impl Coordinator {
                 Stage::Going | Stage::Running(_) => {}
                 Stage::Refused(refusal) => {
                     reasons.push(format!("{}: {}", member.name(), refusal.reasons.join("; ")))
+                }
+                Stage::Ended(Ended { error: Some(why), .. }) => {
+                    reasons.push(format!("{}: {why}", member.name()))
                 }
                 _ => all = false,
             }

@@ -62,6 +62,11 @@ impl Controls {
         is_first
     }
 
+    /// Lets nothing fall due at all. No worker has been told of the `start` yet, which has passed.
+    pub(crate) fn withhold_all(&self, start: Instant) {
+        self.stop_at.fetch_min(start.0, Ordering::Relaxed);
+    }
+
     /// Ends the run at once and keeps what was recorded.
     pub fn abort(&self) {
         self.stop();

@@ -1,16 +1,9 @@
 //! Makes the workers of a run begin together.
 
-use crate::clock::Clock;
 use crate::error::EngineError;
 use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, PoisonError};
-use unblink_core::time::{Instant, Nanos};
-
-/// The time between "all workers are ready" and the schedule's zero.
-const LEAD: Nanos = Nanos::from_millis(50);
-
-/// Workers that are told of their start must be awake at it.
-const AWAKE_BEFORE: Nanos = Nanos::from_millis(5);
+use unblink_core::time::Instant;
 
 /// Where workers wait for each other before the start.
 pub(crate) struct Gate {
@@ -51,15 +44,15 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Opens once every worker is ready, for a start at `at` if that is given. `lost` names a worker that has ended
-    /// instead.
-    pub(crate) fn open_when_ready(
+    /// Waits until every worker is ready. `lost` names a worker that has ended instead.
+    ///
+    /// # Errors
+    /// One of them never will be, so nobody begins.
+    pub(crate) fn wait_until_ready(
         &self,
         workers: usize,
-        clock: &Clock,
-        at: Option<Instant>,
         lost: impl Fn() -> Option<usize>,
-    ) -> Result<Instant, EngineError> {
+    ) -> Result<(), EngineError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.ready < workers {
             let failure = match state.refused {
@@ -74,16 +67,13 @@ impl Gate {
             let patience = std::time::Duration::from_millis(100);
             (state, _) = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
         }
-        let now = clock.now();
-        let start = at.unwrap_or(now + LEAD);
-        if start < now + AWAKE_BEFORE {
-            state.cancelled = true;
-            self.changed.notify_all();
-            return Err(EngineError::StartPassed { by: (now + AWAKE_BEFORE).since(start) });
-        }
-        state.start = Some(start);
+        Ok(())
+    }
+
+    /// Tells the workers when they begin.
+    pub(crate) fn open(&self, start: Instant) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).start = Some(start);
         self.changed.notify_all();
-        Ok(start)
     }
 }
 
@@ -92,16 +82,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_that_has_passed_starts_nobody() {
-        let clock = Clock::start();
-        let passed = Gate::closed();
-        let error = passed.open_when_ready(0, &clock, Some(Instant::default()), || None).unwrap_err();
-        assert!(matches!(error, EngineError::StartPassed { by } if by >= AWAKE_BEFORE), "{error}");
-        assert_eq!(passed.ready_and_wait(), None);
+    fn all_begin_when_it_is_opened_and_nobody_where_one_can_not() {
+        let open = Gate::closed();
+        open.wait_until_ready(0, || None).expect("nobody is waited for");
+        open.open(Instant(7));
+        assert_eq!(open.ready_and_wait(), Some(Instant(7)));
 
-        let ahead = Gate::closed();
-        let at = clock.now() + Nanos::from_secs(60);
-        assert_eq!(ahead.open_when_ready(0, &clock, Some(at), || None).unwrap(), at);
-        assert_eq!(ahead.ready_and_wait(), Some(at));
+        let refused = Gate::closed();
+        refused.refuse(Errno::MFILE);
+        let error = refused.wait_until_ready(1, || None).unwrap_err();
+        assert!(matches!(error, EngineError::Setup(Errno::MFILE)), "{error}");
+        assert_eq!(refused.ready_and_wait(), None);
     }
 }

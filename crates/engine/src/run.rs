@@ -27,6 +27,12 @@ use unblink_workload::Sent;
 /// The banks that a worker uses in turn: one being filled, one full, one spare.
 const SPARE_BANKS: usize = 2;
 
+/// The time between "all workers are ready" and the schedule's zero.
+const LEAD: Nanos = Nanos::from_millis(50);
+
+/// Workers that are told of their start must be awake at it.
+const AWAKE_BEFORE: Nanos = Nanos::from_millis(5);
+
 /// How a run ended, in addition to its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -69,6 +75,8 @@ pub struct Running {
     _asking: Vec<Asking>,
     clock: Clock,
     start: Instant,
+    /// See [`Running::late`].
+    late: Option<Nanos>,
     controls: Arc<Controls>,
     workers: Vec<JoinHandle<WorkerEnd>>,
     full: Receiver<Handed>,
@@ -107,12 +115,13 @@ pub enum StartAt {
 }
 
 impl StartAt {
-    /// When that is by the clock of the run; its zero if that has passed.
+    /// When that is by the clock of the run; its first moment if that has passed, since at 0 nothing has begun.
     fn instant(self, clock: &Clock) -> Instant {
-        match self {
+        let at = match self {
             StartAt::Wall(wall) => clock.at(wall).unwrap_or_default(),
             StartAt::Monotonic(ns) => clock.at_monotonic(ns),
-        }
+        };
+        at.max(Instant(1))
     }
 }
 
@@ -148,8 +157,14 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
     }
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
-    let at = starting.at.map(|at| at.instant(&clock));
-    let start = gate.open_when_ready(threads, &clock, at, lost).inspect_err(|_| controls.abort())?;
+    gate.wait_until_ready(threads, lost).inspect_err(|_| controls.abort())?;
+    let now = clock.now();
+    let start = starting.at.map_or(now + LEAD, |at| at.instant(&clock));
+    let late = Some((now + AWAKE_BEFORE).since(start)).filter(|late| *late > Nanos::ZERO);
+    if late.is_some() {
+        controls.withhold_all(start);
+    }
+    gate.open(start);
     let targets = job.targets.iter().zip(&directories);
     let asking = targets
         .filter_map(|(target, directory)| Some(Asking::begin(directory.clone(), target.refresh.clone()?)));
@@ -159,6 +174,7 @@ pub fn start_as<P: Protocol + 'static>(job: Job<P>, starting: Starting) -> Resul
         directories,
         clock,
         start,
+        late,
         controls,
         workers,
         full,
@@ -231,6 +247,12 @@ impl Running {
     /// The schedule's zero.
     pub fn start(&self) -> Instant {
         self.start
+    }
+
+    /// How late the workers were ready for a start that was settled beforehand, if they were late: then all of the load is
+    /// withheld, and the run ends at its start.
+    pub fn late(&self) -> Option<Nanos> {
+        self.late
     }
 
     /// Wall-clock time of the schedule's zero.

@@ -144,4 +144,6 @@ pub enum GuardKind {
     Coordinator,
     /// Nothing was heard of that coordinator any more.
     Lease,
+    /// A machine was not ready at the start that was settled beforehand, and so sent nothing.
+    LateStart,
 }

@@ -35,7 +35,12 @@ impl Ending {
                 .max_by_key(|priority| shortfall(*priority)),
             kept_awake: parts.iter().filter_map(|part| part.kept_awake).reduce(|a, b| a && b),
             origins: origins(&parts),
-            aborted: parts.iter().find_map(|part| part.aborted.clone()),
+            // Up to the last of them there was load.
+            aborted: parts
+                .iter()
+                .filter_map(|part| part.aborted.as_ref())
+                .reduce(|last, next| if next.at_ns > last.at_ns { next } else { last })
+                .cloned(),
             withheld: parts.iter().map(|part| part.withheld).sum(),
             values_sent: Vec::new(),
             setup: setup(&parts),

@@ -291,6 +291,13 @@ impl Watching {
         self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (Why::Guard(*kind), rule.clone())))
     }
 
+    /// The load was withheld as a whole: its start had passed when all was ready, `late` after it.
+    pub(crate) fn began_late(&self, late: Nanos) {
+        let late = format::plain(&format::moment(late.0));
+        let rule = format!("a machine was ready only {late} after the start");
+        let _ = self.fired.set((Why::Guard(GuardKind::LateStart), rule));
+    }
+
     /// Whether answers are not waited for once a guard has stopped the load.
     pub(super) fn has_followers(&self) -> bool {
         self.has_followers

@@ -222,6 +222,9 @@ pub(crate) fn execute_watched(
     let mut running = job.start(Starting { failed_each, at })?;
     // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
     let (watching, mut spending) = guards.watch(running.controls(), running.start())?;
+    if let Some(late) = running.late() {
+        watching.began_late(late);
+    }
     let again = setup.map(setup::Asked::again).transpose()?;
     let cross_checking = cross_check.map(cross_check::CrossCheck::watch).transpose()?;
     let started_at = running.started_at();

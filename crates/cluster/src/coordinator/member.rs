@@ -2,7 +2,7 @@
 
 use super::AgentPart;
 use crate::agent::SCRIPT_STOPS;
-use crate::message::{AgentId, Cause, Machine, Progress, Reading, Stage, Time, ToldTime};
+use crate::message::{AgentId, Cause, Ended, Machine, Progress, Reading, Stage, Time, ToldTime};
 use std::collections::VecDeque;
 
 /// Comparisons of a clock that are kept: those of a week. Of later ones the last.
@@ -97,6 +97,10 @@ impl Member {
     /// Why all others are to end their load, if it has ended its own or asks for the end.
     pub(super) fn stops(&self) -> Option<(Cause, String)> {
         match &self.stage {
+            // One that could not go on keeps nothing of its part.
+            Stage::Ended(Ended { stopped_by: None, error: Some(why), .. }) => {
+                Some((Cause::Coordinator, why.clone()))
+            }
             Stage::Ended(ended) => ended.stopped_by.clone(),
             Stage::Running(progress) if progress.asks_to_stop => Some((Cause::Enough, SCRIPT_STOPS.into())),
             _ => None,

@@ -102,6 +102,26 @@ fn a_script_of_one_stops_all_at_one_instant() {
     }
 }
 
+/// One that has confirmed the start and can't go on has nothing to show: the others don't go on alone.
+#[test]
+fn an_error_of_one_stops_all() {
+    let mut stand = Stand::running();
+    stand.after(START_AHEAD + SECOND, Event::Tick);
+    stand.says("b", Stage::Running(Progress::default()));
+    let error = Some("no descriptors are left".to_string());
+    let ended = Ended { code: 3, stopped_by: None, error, notes: Vec::new(), files: Vec::new() };
+    let mut out = stand.says("a", Stage::Ended(ended));
+    let at = stand.now + STOP_AHEAD;
+    out.extend(stand.after(SAY_AGAIN, Event::Tick));
+    let is_stop = |(to, order): &(&str, &Order)| match order {
+        Order::Stop { at: told, cause: Cause::Coordinator, why } => {
+            *to == "b" && *told == at && why == "no descriptors are left"
+        }
+        _ => false,
+    };
+    assert!(orders(&out).iter().any(is_stop), "{out:?}");
+}
+
 /// Comparisons of clocks after the first are kept, each once, and told in the end.
 #[test]
 fn later_readings_of_clocks_are_kept() {
