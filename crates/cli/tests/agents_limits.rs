@@ -36,12 +36,12 @@ fn a_load_ends_when_enough_is_known_of_all() {
     });
     let place = Place::new();
     let nats = server().display().to_string();
-    let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "3m", "--agents", "local:2"];
+    let goal = ["--precision", "50%", "--precision-of", "p50", "--max-duration", "5m", "--agents", "local:2"];
     let url = target.url();
     let load = [url.as_str(), "-R", "50", "--no-preflight", "--nats-server", &nats];
     let mut started = place.start(&[&load[..], &goal[..]].concat());
     let begun = Instant::now();
-    while started.is_running() && begun.elapsed() < Duration::from_secs(180) {
+    while started.is_running() && begun.elapsed() < Duration::from_secs(360) {
         std::thread::sleep(Duration::from_millis(100));
     }
     let run = started.wait().run();
@@ -51,11 +51,13 @@ fn a_load_ends_when_enough_is_known_of_all() {
         "{run:?}"
     );
     let after_s = run.count("/precision/after_ns") as f64 / 1e9;
-    assert!((60.0..175.0).contains(&after_s), "{after_s}");
+    assert!((60.0..295.0).contains(&after_s), "{after_s}");
     run.assert_accounts();
-    // One instant, as well as each knows it: clocks are compared again after a minute.
+    // One instant, as well as each knew it at the start and knows it then: clocks are compared again after a minute.
     let ends = own(&place).map(|run| run["series"]["load_to_ns"].as_u64().expect("an end"));
-    assert!(ends[0].abs_diff(ends[1]) < 10_000_000, "{ends:?}");
+    let errors = ["0/clock_error_ns", "1/clock_error_ns", "0/clock_last/error_ns", "1/clock_last/error_ns"];
+    let error_ns: u64 = errors.iter().map(|error| run.count(&format!("/agents/{error}"))).sum();
+    assert!(ends[0].abs_diff(ends[1]) <= error_ns, "{ends:?} by {error_ns}");
 }
 
 const SETUP: &str = r#"

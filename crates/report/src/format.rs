@@ -12,12 +12,14 @@ const THOUSANDS: char = '\u{202f}';
 const UNIT: char = '\u{a0}';
 
 /// Units of a duration: (unit, its length, the largest value shown in it). The page's script reads them, too.
-pub(crate) const UNITS: [(&str, u64, u64); 5] = [
+pub(crate) const UNITS: [(&str, u64, u64); 7] = [
     ("ns", 1, 1_000),
     ("µs", 1_000, 1_000),
     ("ms", 1_000_000, 1_000),
     ("s", 1_000_000_000, 120),
-    ("min", 60_000_000_000, u64::MAX),
+    ("min", 60_000_000_000, 120),
+    ("h", 3_600_000_000_000, 48),
+    ("d", 86_400_000_000_000, u64::MAX),
 ];
 
 /// A duration: `873 ns`, `10.1 ms`, `1.00 s`, `12.5 min`. A whole number of its unit has no decimals, so that
@@ -200,7 +202,7 @@ pub fn plain(text: &str) -> String {
 
 /// Text by others with its figures held together: no line may break in `1 000` or before a unit.
 pub(crate) fn hold_figures(text: &str) -> String {
-    const UNITS: [&str; 6] = ["%", "ns", "µs", "ms", "s", "min"];
+    const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "min", "h", "d"];
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(' ') {
@@ -313,7 +315,10 @@ mod tests {
             (119_900_000_000, "2.00 min"),
             (750_000_000_000, "12.5 min"),
             (3_600_000_000_000, "60 min"),
-            (u64::MAX, "307 445 735 min"),
+            (7_200_000_000_000, "2 h"),
+            (86_400_000_000_000, "24 h"),
+            (180_000_000_000_000, "2.08 d"),
+            (u64::MAX, "213 504 d"),
         ] {
             assert_eq!(plain(&duration(ns)), text, "{ns} ns");
         }

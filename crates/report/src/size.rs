@@ -1,10 +1,13 @@
 //! How many machines a load takes, for a terminal.
 
+mod limits;
+
 use crate::block::{Block, Paint, Section, Table, Tone, left, plain, right};
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::Screen;
-use unblink_artifact::size::{Bound, Constant, ConstantsDocument, Dealt, Limit, SizeDocument};
+use limits::{is_held_by_answers, limits, name, whole_rate};
+use unblink_artifact::size::{Constant, ConstantsDocument, Limit, SizeDocument};
 
 /// The answer, what breaks first, and what each agent and all of them do.
 pub fn render(doc: &SizeDocument, style: &Style) -> String {
@@ -44,11 +47,15 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
         format::plural(u64::from(fleet.agents), "agent", "agents"),
         format::plural(u64::from(fleet.workers_per_agent), "worker each", "workers each")
     );
-    let (rate, stall) = (format::rate_asked(doc.load.per_s), format::duration(doc.load.stall_ns));
+    let rate = format::rate_asked(doc.load.per_s);
+    let while_held = match is_held_by_answers(doc) {
+        true => format!("while answers take {}", format::duration(doc.load.latency_ns)),
+        false => format!("through a stall of {}", format::duration(doc.load.stall_ns)),
+    };
     if fleet.is_enough {
-        return (Tone::Good, "ENOUGH", format!("{agents} offer {rate} through a stall of {stall}."));
+        return (Tone::Good, "ENOUGH", format!("{agents} offer {rate} {while_held}."));
     }
-    let most = format::rate(fleet.per_s_max.floor());
+    let most = whole_rate(fleet.per_s_max);
     let first = fleet.bounds.first().map_or("", |bound| name(bound.limit));
     // More of them say more than can be taken in.
     if let Some(bound) = fleet.bounds.first().filter(|bound| bound.agents_max.is_some())
@@ -60,7 +67,7 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
     }
     let is_one = |limit| matches!(limit, Limit::Network | Limit::Bus | Limit::Merge);
     let bind = if fleet.bounds.first().is_some_and(|bound| is_one(bound.limit)) { "binds" } else { "bind" };
-    let what = format!("carry up to {most} of {rate} through a stall of {stall}: {first} {bind} first.");
+    let what = format!("carry up to {most} of {rate} {while_held}: {first} {bind} first.");
     not_enough(doc, format!("{agents} {what}"))
 }
 
@@ -92,80 +99,6 @@ fn asked(doc: &SizeDocument) -> String {
         bits(machine.nic_bits_per_s)
     ));
     parts.join(" · ")
-}
-
-fn limits(doc: &SizeDocument) -> Option<Section> {
-    let fleet = &doc.fleet;
-    let row = |bound: &Bound| {
-        let stall = bound.stall_s_max.map_or_else(|| "–".into(), seconds);
-        vec![
-            plain(name(bound.limit)),
-            plain(match bound.agents_max {
-                Some(most) => format!("at most {}", format::count(most)),
-                None => format!("at least {}", format::count(bound.agents_if_equal)),
-            }),
-            plain(format::rate(bound.per_s_max.floor())),
-            plain(stall),
-        ]
-    };
-    let columns = [left(""), right("agents"), right("holds up to"), right("stalls up to")];
-    let table = Table::new(columns, fleet.bounds.iter().map(row).collect());
-    let mut blocks = vec![Block::Table(table)];
-    let line = |text| Block::Line(Paint::Plain, text);
-    if doc.load.dealt == Dealt::Streams && fleet.agents_if_equal < u64::from(fleet.agents) {
-        let equal = format::plural(fleet.agents_if_equal, "agent", "agents");
-        let streams = fleet.largest.streams.unwrap_or_default();
-        blocks.push(line(format!(
-            "{equal} would do if shares were equal (--arrivals even). Poisson arrivals are 1\u{202f}024 streams that stay whole, and \
-             the largest share, of {}, decides.",
-            format::plural(streams, "stream", "streams")
-        )));
-    }
-    if fleet.stall_s_max > 0.0 {
-        let (stall, rate) = (seconds(fleet.stall_s_max), format::rate_asked(doc.load.per_s));
-        blocks.push(line(format!("At {rate} this fleet carries stalls of up to {stall}.")));
-    }
-    if fleet.bounds.first().is_some_and(|bound| bound.limit == Limit::Ports) && !fleet.is_enough {
-        blocks.push(line(
-            "More addresses of the target (--addresses), a shorter stall or a lower rate need fewer ports."
-                .into(),
-        ));
-    }
-    blocks.extend(too_many(doc).map(|text| line(text.into())));
-    let busy = fleet.largest.worker_busy_in_stall;
-    if busy > 1.0 {
-        blocks.push(Block::Line(
-            Paint::Finding,
-            format!(
-                "Opening a connection for each arrival of a stall takes {} of a worker's processor, so arrivals would wait for \
-                 connections: open them before (run -c {}).",
-                format::percent(busy),
-                fleet.total.connections
-            ),
-        ));
-    }
-    section("What breaks first", String::new(), blocks)
-}
-
-/// What helps where more agents say more than can be taken in while load goes on.
-fn too_many(doc: &SizeDocument) -> Option<&'static str> {
-    let fleet = &doc.fleet;
-    let least = fleet.agents_if_equal.max(fleet.agents.into());
-    let mut bounds = fleet.bounds.iter().enumerate();
-    let (_, bound) = bounds.find(|(place, bound)| {
-        bound.agents_max.is_some_and(|most| *place == 0 || !fleet.is_enough && most <= least)
-    })?;
-    Some(match bound.limit {
-        Limit::Bus => {
-            "Give the bus a faster network (--set bus_bytes_per_s), use agents with more cores, which are fewer, or let fewer requests \
-             be recorded apart."
-        }
-        _ => {
-            "One processor of the coordinator merges what all agents report. Use agents with more cores, which are fewer, or fewer \
-             requests that are recorded apart. Without a coordinator (run --share), folders are merged in steps, a hundred at a \
-             time (unblink merge)."
-        }
-    })
 }
 
 fn largest(doc: &SizeDocument) -> Option<Section> {
@@ -223,17 +156,6 @@ fn constants(name: &'static str, all: &[Constant]) -> Option<Section> {
     section(name, String::new(), vec![Block::Table(Table::new(columns, rows.collect()))])
 }
 
-fn name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Processor => "processors",
-        Limit::Network => "the network",
-        Limit::Ports => "local ports",
-        Limit::Descriptors => "descriptors",
-        Limit::Bus => "the bus",
-        Limit::Merge => "merging",
-    }
-}
-
 /// `10 Gbit/s`.
 fn bits(per_s: f64) -> String {
     let units = [(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
@@ -241,14 +163,10 @@ fn bits(per_s: f64) -> String {
     format!("{}\u{a0}{unit}", format::number(per_s / length))
 }
 
-fn seconds(s: f64) -> String {
-    format::Bound::Lower.duration((s * 1e9) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unblink_artifact::size::{Agent, Fleet, SIZE_SCHEMA, SizeLoad, SizeMachine, Total};
+    use unblink_artifact::size::{Agent, Bound, Dealt, Fleet, SIZE_SCHEMA, SizeLoad, SizeMachine, Total};
 
     fn document() -> SizeDocument {
         let bound = |limit, agents_if_equal, per_s_max, stall_s_max| Bound {
@@ -346,7 +264,7 @@ mod tests {
         doc.fleet.bounds.push(merge(1_000, 19.5e6));
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = flat(&shown(&doc));
-        assert!(text.contains("merging at most 1 000 19 500 000/s –") && !text.contains(told), "{text}");
+        assert!(text.contains("merging ≤ 1 000 19 500 000/s –") && !text.contains(told), "{text}");
         // The first to break of those that hold.
         doc.fleet.bounds.insert(0, merge(600, 11.7e6));
         assert!(flat(&shown(&doc)).contains(told));
@@ -363,6 +281,35 @@ mod tests {
         assert!(text.contains("local ports bind first") && text.contains(told), "{text}");
         doc.fleet.bounds[1].limit = Limit::Bus;
         assert!(flat(&shown(&doc)).contains("faster network"));
+    }
+
+    /// Connections are held by answers that take longer than the stall.
+    #[test]
+    fn answers_that_take_longer_than_the_stall() {
+        let flat = |doc: &SizeDocument| shown(doc).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut doc = document();
+        (doc.load.latency_ns, doc.load.stall_ns) = (2_000_000_000, 500_000_000);
+        (doc.fleet.is_enough, doc.fleet.per_s_max, doc.fleet.stall_s_max) = (false, 7_227_392.4, 0.0);
+        let text = flat(&doc);
+        assert!(text.contains("carry up to 7 227 392/s of 10 000 000/s while answers take 2 s:"), "{text}");
+        assert!(text.contains("local ports ≥ 355 14 454 784/s not any"), "{text}");
+        assert!(text.contains("A stall of 500 ms changes nothing") && text.contains("Not any:"), "{text}");
+        // 1.44 s are more than 20 ms.
+        (doc.load.latency_ns, doc.fleet.per_s_max) = (20_000_000, 0.07);
+        let text = flat(&doc);
+        assert!(text.contains("carry up to 0.07/s of 10 000 000/s through a stall of 500 ms:"), "{text}");
+        assert!(text.contains("1.44 s") && !text.contains("ot any") && !text.contains("nothing"), "{text}");
+    }
+
+    /// Sixty columns hold a large fleet's table.
+    #[test]
+    fn a_narrow_terminal_has_a_row_for_each_limit() {
+        let mut doc = document();
+        doc.fleet.bounds[0].agents_if_equal = 17_711;
+        doc.fleet.bounds[1].per_s_max = 1_317_647_058.0;
+        let text = render(&doc, &Style { width: 60, color: false });
+        let row = text.lines().find(|line| line.contains("local ports ")).expect("a row");
+        assert!(row.contains("17 711") && row.ends_with("1.44 s"), "{text}");
     }
 
     /// Each sentence stands only where it is so.

@@ -33,8 +33,7 @@ pub(crate) struct SizeArgs {
     pub plan: Option<PathBuf>,
 
     /// Requests per second of the whole load: 10M, or as in unblink run; of several rates the highest counts
-    #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", value_parser = value::shape,
-          required_unless_present_any = ["plan", "calibrate"])]
+    #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", value_parser = value::shape)]
     pub rate: Option<Shape>,
 
     /// How arrivals are dealt: even arrivals equally, poisson and bursty ones as streams that stay whole [default: those of

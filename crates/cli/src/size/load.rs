@@ -40,7 +40,10 @@ pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
             highest.map_or(0.0, |rate| rate.as_per_s()) * peak * each
         }
         (None, Some(planned)) => planned.per_s,
-        (None, None) => bail!("no rate is given"),
+        (None, None) => refuse!(
+            ["rate"],
+            "what load? Give its requests per second (-R 10M) or a plan, or measure this machine (--calibrate)"
+        ),
     };
     if per_s <= 0.0 {
         refuse!(["rate"], "the rate is 0 throughout: no machine is needed");

@@ -92,7 +92,7 @@ fn without_zeros(text: &str) -> String {
 
 /// The unit in which a duration is written; the last one has no end.
 fn unit(ns: u64) -> &'static (&'static str, u64, u64) {
-    UNITS.iter().find(|(_, length, below)| ns / length < *below).unwrap_or(&UNITS[4])
+    UNITS.iter().find(|(_, length, below)| ns / length < *below).unwrap_or(&UNITS[UNITS.len() - 1])
 }
 
 /// From a lower bound to an upper one; a unit that both have stands once: `405–415 ms`, `980 µs–1.02 ms`.
