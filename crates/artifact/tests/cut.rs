@@ -80,4 +80,5 @@ fn what_a_copy_lacks_is_lost_and_said() {
         merged.contains("breaks off after 4.000 s") && merged.contains("merge those folders again"),
         "{merged}"
     );
+    assert!(!dir.path().join("of merged").exists(), "nothing of it is left");
 }

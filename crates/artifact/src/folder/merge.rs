@@ -4,10 +4,12 @@ use super::failures::read_failures;
 use super::merged_header::{MergeError, merged_header};
 use super::merging::Merging;
 use super::{
-    FailureWriter, FolderError, RecordedRun, ReservedFolder, leave_out_transient, read_folder, replay_as,
+    FailureWriter, FolderError, FolderWriter, RecordedRun, ReservedFolder, leave_out_transient, read_folder,
+    replay_as,
 };
 use crate::document::{Agent, AgentPlan, AgentResult, Arrivals, RunDocument, RunStatus};
 use crate::fingerprint::fingerprint_of;
+use crate::header::RunHeader;
 use crate::tally::{Ending, Tally};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,7 +37,28 @@ pub fn merge_telling(
     let header = merged_header(&runs)?;
     let mut folder = ReservedFolder::make(to)?.begin(&header)?;
     let mut tally = Tally::new(header.clone());
-    let mut merging = Merging::open(&runs, header.layout())?;
+    if let Err(error) = added_up(&mut runs, &header, &mut tally, &mut folder, &mut broken) {
+        // Whoever finds it would take it for a run that was killed.
+        folder.take_back();
+        return Err(error);
+    }
+    let ending = Ending::join(runs.iter().map(ending).collect::<Result<_, FolderError>>()?);
+    keep_failures(&runs, to, &mut tally)?;
+    let tally = leave_out_transient(to, tally, &ending);
+    let document = tally.document(&ending);
+    folder.finish(&document)?;
+    Ok(document)
+}
+
+/// Adds all intervals up. Of a record that breaks off before its document says so, that document is dropped.
+fn added_up(
+    runs: &mut [RecordedRun],
+    header: &RunHeader,
+    tally: &mut Tally,
+    folder: &mut FolderWriter,
+    broken: &mut impl FnMut(Broken),
+) -> Result<(), MergeError> {
+    let mut merging = Merging::open(runs, header.layout())?;
     while let Some(interval) = merging.next()? {
         tally.add(interval);
         folder.interval(interval)?;
@@ -56,12 +79,7 @@ pub fn merge_telling(
         }
         broken(Broken { dir: run.dir().to_path_buf(), name, after: (end > Nanos::ZERO).then_some(end) });
     }
-    let ending = Ending::join(runs.iter().map(ending).collect::<Result<_, FolderError>>()?);
-    keep_failures(&runs, to, &mut tally)?;
-    let tally = leave_out_transient(to, tally, &ending);
-    let document = tally.document(&ending);
-    folder.finish(&document)?;
-    Ok(document)
+    Ok(())
 }
 
 /// A record that is not whole: its machine died, or the folder was cut when it was copied.

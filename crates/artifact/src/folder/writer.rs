@@ -127,6 +127,14 @@ impl FolderWriter {
         &self.state
     }
 
+    /// Leaves nothing of it, and no folder but one with files of others.
+    pub(super) fn take_back(self) {
+        for file in [RUN_FILE, HLOG_FILE, LINES_FILE, RESERVE_FILE] {
+            let _ = fs::remove_file(self.dir.join(file));
+        }
+        let _ = fs::remove_dir(&self.dir);
+    }
+
     /// Writes the next interval. The first failure is returned; after it nothing is written and nothing
     /// more is returned (see [`FolderWriter::state`]).
     pub fn interval(&mut self, interval: &Interval) -> Result<(), FolderError> {

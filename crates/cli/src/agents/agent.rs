@@ -10,6 +10,7 @@ use crate::folder::Folder;
 use crate::signals::Interruptions;
 use crate::{exit, guard, output, signals};
 use anyhow::{Result, bail};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -114,16 +115,15 @@ struct Taking<'a> {
 /// Where the record of one of several runs goes: `own`, then `own-2` and so on. Beside a coordinator `agent-1` and then
 /// `run-2-agent-1`: one pattern of a shell must not take those of several runs for one.
 pub(super) fn folder_of(named: &Path, run: u32, in_place: bool) -> PathBuf {
-    let own = named.file_name().unwrap_or_default().to_string_lossy();
-    match (run, in_place) {
-        (1, _) => named.to_path_buf(),
-        (_, true) => named.with_file_name(format!("run-{run}-{own}")),
-        (_, false) => {
-            let mut name = named.file_name().unwrap_or_default().to_os_string();
-            name.push(format!("-{run}"));
-            named.with_file_name(name)
-        }
-    }
+    let (before, after) = match (run, in_place) {
+        (1, _) => return named.to_path_buf(),
+        (_, true) => (format!("run-{run}-"), String::new()),
+        (_, false) => (String::new(), format!("-{run}")),
+    };
+    let mut name = OsString::from(before);
+    name.push(named.file_name().unwrap_or_default());
+    name.push(after);
+    named.with_file_name(name)
 }
 
 /// The same for a run that begins now: what is there belongs to another command.

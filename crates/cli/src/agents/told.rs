@@ -78,3 +78,36 @@ pub(super) fn told_by(parts: &[AgentPart]) -> Vec<String> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_cluster::message::{Ended, Machine};
+
+    #[test]
+    fn what_an_agent_could_not_do_comes_before_what_it_notes() {
+        let part = |first, error: Option<&str>, notes: &[&str]| {
+            let notes = notes.iter().map(ToString::to_string).collect();
+            let ended = Ended {
+                code: 3,
+                stopped_by: None,
+                error: error.map(str::to_string),
+                notes,
+                files: Vec::new(),
+            };
+            let machine = Machine::new("1", format!("host-{first}"), 2);
+            let (agent, clocks) = (first.to_string(), Vec::new());
+            AgentPart { agent, machine, first, last: first + 1, is_lost: false, clocks, ended: Some(ended) }
+        };
+        let quiet = AgentPart { ended: None, ..part(3, None, &[]) };
+        let all = told_by(&[part(1, Some("no disk"), &["a note"]), quiet, part(5, None, &["another"])]);
+        assert_eq!(
+            all,
+            [
+                "the agent on host-1 (shares 1–2 of 6): no disk",
+                "the agent on host-1 (shares 1–2 of 6): a note",
+                "the agent on host-5 (shares 5–6 of 6): another",
+            ]
+        );
+    }
+}
