@@ -114,7 +114,7 @@ fn wrong_input_is_refused() {
     let place = Place::new();
     place.file("wrong.json", "{}");
     for (args, parts) in [
-        (&[][..], &["--rate"][..]),
+        (&[][..], &["-R 10M", "--calibrate"][..]),
         (&["-R", "0"], &["the rate is 0"]),
         (&["-R", "10m"], &["write 10M for millions"]),
         (&["-R", "50M", "--arrivals", "bursty"], &["250000000/s", "highest possible"]),

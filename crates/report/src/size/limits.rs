@@ -62,10 +62,10 @@ pub(super) fn limits(doc: &SizeDocument) -> Option<Section> {
         blocks.push(line(format!("At {rate} this fleet carries stalls of up to {stall}.")));
     }
     if fleet.bounds.first().is_some_and(|bound| bound.limit == Limit::Ports) && !fleet.is_enough {
-        blocks.push(line(
-            "More addresses of the target (--addresses), a shorter stall or a lower rate need fewer ports."
-                .into(),
-        ));
+        let shorter = if is_held_by_answers(doc) { "" } else { ", a shorter stall" };
+        blocks.push(line(format!(
+            "More addresses of the target (--addresses){shorter} or a lower rate need fewer ports."
+        )));
     }
     blocks.extend(too_many(doc).map(|text| line(text.into())));
     let busy = fleet.largest.worker_busy_in_stall;
