@@ -40,8 +40,13 @@ pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     if evidence.scheduled > 0 || measured.ended() > 0 || (measured.due > 0 && !evidence.is_part) {
         return None;
     }
+    let stopped;
     let (message, remedy) = if evidence.is_part {
         ("No arrival ended in this part of the run.", "Choose a longer part.")
+    } else if let End::Aborted { guard, .. } = evidence.end {
+        let by = guard.map_or_else(|| " by --abort-on.".into(), |why| format!(": {why}."));
+        stopped = format!("The run was stopped before any measured arrival had fallen due{by}");
+        (&*stopped, "Run it again when nothing stops it.")
     } else if evidence.model == Model::Closed {
         (
             "No user asked for anything in the measured part of the run.",

@@ -267,6 +267,15 @@ fn nothing_measured_says_only_that() {
     });
     let remedy = stuck.finding(Code::NothingMeasured).expect("found").remedy;
     assert!(!remedy.contains("rate") && remedy.contains("answers at all"), "{remedy}");
+    // A longer load would have been stopped as well.
+    let guarded = World::with(|w| {
+        w.bank = Bank::new(1);
+        w.evidence.scheduled = 0;
+        w.evidence.end = End::Aborted { guard: Some("it was not ready"), withheld: 200 };
+    });
+    let found = guarded.finding(Code::NothingMeasured).expect("found");
+    assert!(found.message.ends_with("had fallen due: it was not ready."), "{}", found.message);
+    assert!(!found.remedy.contains("longer"), "{}", found.remedy);
     let lost = World::with(|w| w.evidence.scheduled = 0);
     assert_eq!(lost.severity(Code::Accounting), INVALIDATES);
 }
