@@ -1,8 +1,5 @@
 //! This machine has no port or descriptor for one more connection: whoever waits for it, the dispatcher looks again after the pause.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Jitter, Policy, Pool, Retry,
     RetryOn,
@@ -27,8 +24,11 @@ fn at(ms: u64) -> Instant {
 /// An arrival every second, for so long.
 fn plan(seconds: u64, pool: Pool, retry: Option<Retry>) -> Plan {
     let phases = vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))];
-    Plan::new(PlanSpec { retry, ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT) })
-        .expect("a plan")
+    Plan::new(PlanSpec {
+        retry,
+        ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
+    })
+    .expect("a plan")
 }
 
 /// A dispatcher that is told of everything by hand.

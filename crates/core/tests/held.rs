@@ -1,8 +1,5 @@
 //! Journeys that hold a connection of all: counted by hand, in virtual time and event by event.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -26,7 +23,7 @@ fn spec(pool: Pool, journeys: u64) -> PlanSpec {
     PlanSpec {
         idempotent: vec![true; 2],
         mix: Mix { journeys: Journeys { each: vec![journey], ..Journeys::default() }, ..Mix::default() },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(10), Nanos::from_millis(100 * journeys))],
                 process: Process::Even,

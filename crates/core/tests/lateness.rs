@@ -1,8 +1,5 @@
 //! What has taken longer than the timeout is timed out, whatever else befalls it before anyone looks.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -29,7 +26,7 @@ impl Rig {
         let phases = vec![Phase::hold(Rate::per_second(arrivals * 10), Nanos::from_millis(100))];
         let plan = Plan::new(PlanSpec {
             drain: Some(Nanos::from_secs(2)),
-            ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
+            ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
         })
         .unwrap();
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);

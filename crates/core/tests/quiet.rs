@@ -1,11 +1,8 @@
 //! A tick looks at nothing that can't have taken too long yet, and still misses nothing.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::random::{below, mixed};
 use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -24,7 +21,7 @@ struct Driven {
 
 impl Driven {
     fn new(seed: u64) -> Driven {
-        let plan = Plan::new(plain(
+        let plan = Plan::new(PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(2_000), Nanos::from_millis(200))],
                 process: Process::Poisson { seed },

@@ -1,8 +1,5 @@
 //! Redirects that a step follows: when each is asked for, what is counted, and where they end.
 
-mod plans;
-
-use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -32,7 +29,7 @@ fn plan() -> Plan {
     Plan::new(PlanSpec {
         idempotent: vec![true; 4],
         mix: Mix { journeys, ..Mix::default() },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
                 process: Process::Even,

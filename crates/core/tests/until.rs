@@ -1,8 +1,5 @@
 //! Steps that ask again and again, driven by hand: when they ask, and what is recorded of it.
 
-mod plans;
-
-use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -33,7 +30,7 @@ fn plan() -> Plan {
             },
             ..Mix::default()
         },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
                 process: Process::Even,
