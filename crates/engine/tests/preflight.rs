@@ -36,23 +36,17 @@ fn saying(first: &'static str, then: &'static str) -> SocketAddr {
 
 fn ask(address: SocketAddr, timeout: Duration) -> Result<Option<u32>, PreflightError> {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Closed {
-            users: 1,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
-            duration: Nanos::from_secs(1),
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 2],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Closed {
+                users: 1,
+                think: Nanos::ZERO,
+                ramp_up: Nanos::ZERO,
+                duration: Nanos::from_secs(1),
+            },
+            Pool::Fixed { n: 1 },
+            Nanos::from_secs(1),
+        )
     });
     let job: Job<Lines> = Job {
         plan: plan.expect("a plan"),

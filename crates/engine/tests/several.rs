@@ -73,23 +73,18 @@ fn run(
     timeout_ms: u64,
 ) -> Counters {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Closed {
-            users: USERS,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
-            duration: Nanos::from_secs(20),
-        },
-        warmup: Nanos::ZERO,
         limit: Some(400),
-        timeout: Nanos::from_millis(timeout_ms),
-        drain: None,
-        pool: Pool::Fixed { n: connections },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; requests.len()],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Closed {
+                users: USERS,
+                think: Nanos::ZERO,
+                ramp_up: Nanos::ZERO,
+                duration: Nanos::from_secs(20),
+            },
+            Pool::Fixed { n: connections },
+            Nanos::from_millis(timeout_ms),
+        )
     });
     let job: Job<Lines> = Job {
         plan: plan.expect("a plan"),
