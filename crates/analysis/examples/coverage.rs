@@ -202,21 +202,12 @@ fn dispatched(cell: &Cell, seed: u64) -> Found {
         None => Process::Even,
     };
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(cell.rate_per_s), length)],
-            process,
-        },
         warmup,
-        limit: None,
-        timeout: Nanos::from_secs(600),
-        drain: None,
-        pool: Pool::Auto { max: 20_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Open { phases: vec![Phase::hold(Rate::per_second(cell.rate_per_s), length)], process },
+            Pool::Auto { max: 20_000 },
+            Nanos::from_secs(600),
+        )
     })
     .expect("a valid plan");
     let mut world = WorldSpec::new(cell.server.clone());

@@ -75,21 +75,15 @@ impl Server {
         let seed = self.first_seed + 2 * number;
         let (warmup, length) = (Nanos::from_secs(self.warmup_s), Nanos::from_secs(self.length_s));
         let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open {
-                phases: vec![Phase::hold(Rate::per_second(self.rate_per_s), length)],
-                process: (self.process)(seed),
-            },
             warmup,
-            limit: None,
-            timeout: Nanos::from_secs(600),
-            drain: None,
-            pool: Pool::Auto { max: 20_000 },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
+            ..PlanSpec::plain(
+                LoadSpec::Open {
+                    phases: vec![Phase::hold(Rate::per_second(self.rate_per_s), length)],
+                    process: (self.process)(seed),
+                },
+                Pool::Auto { max: 20_000 },
+                Nanos::from_secs(600),
+            )
         })
         .expect("a valid plan");
         let mut world = WorldSpec::new(self.spec.clone());
