@@ -3,7 +3,7 @@
 use unblink_core::dispatch::{Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -53,15 +53,7 @@ impl Worker {
     }
 
     fn answered(flight: FlightId) -> Event {
-        let answer = Answer {
-            failure: None,
-            reusable: true,
-            code: None,
-            body_bytes: 0,
-            first_byte: ms(1),
-            then: Then::Done,
-            leaves_open: false,
-        };
+        let answer = Answer::plain(ms(1));
         Event::Answered(flight, answer)
     }
 }

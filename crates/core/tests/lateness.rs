@@ -7,7 +7,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Counters, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Counters, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -122,15 +122,7 @@ fn a_second_send_that_never_comes_is_not_counted() {
     let mut rig = Rig::new(2, Pool::Auto { max: 1 });
     let opened = rig.connect();
     let first_byte = START + Nanos::from_millis(110);
-    let answer = Answer {
-        failure: None,
-        code: Code::of_status(200),
-        body_bytes: 0,
-        first_byte,
-        then: Then::Done,
-        reusable: true,
-        leaves_open: false,
-    };
+    let answer = Answer { code: Code::of_status(200), ..Answer::plain(first_byte) };
     rig.at(110, Event::Answered(rig.sent[0], answer));
     // Arrival 1 went out on the connection that had answered, which is reset; no other one can be had.
     rig.at(120, Event::Closed(opened[0], RESET));

@@ -11,20 +11,12 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, Population};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::{Instant, Nanos};
 
-const ANSWER: Answer = Answer {
-    failure: None,
-    code: Code::of_status(200),
-    body_bytes: 0,
-    first_byte: START,
-    then: Then::Done,
-    reusable: true,
-    leaves_open: false,
-};
+const ANSWER: Answer = Answer { code: Code::of_status(200), ..Answer::plain(START) };
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {

@@ -4,7 +4,7 @@ use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Fli
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::random::{below, mixed};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -62,15 +62,7 @@ impl Driven {
     fn answer(&mut self, now: Instant, seed: u64) {
         while let Some(place) = self.under_way.iter().position(|&(at, _)| at <= now) {
             let (_, flight) = self.under_way.swap_remove(place);
-            let answer = Answer {
-                failure: None,
-                code: None,
-                body_bytes: 0,
-                first_byte: now,
-                then: Then::Done,
-                reusable: true,
-                leaves_open: false,
-            };
+            let answer = Answer::plain(now);
             self.handle(now, Event::Answered(flight, answer), seed);
         }
     }

@@ -59,15 +59,7 @@ fn play(then: impl Fn(usize) -> Then) -> (Vec<(u64, u32)>, Box<Bank<u32>>) {
             Some((_, flight)) => {
                 told += 1;
                 let (then, code) = (then(told - 1), Code::of_status(200));
-                let answer = Answer {
-                    failure: None,
-                    code,
-                    body_bytes: 0,
-                    first_byte: now,
-                    then,
-                    reusable: true,
-                    leaves_open: false,
-                };
+                let answer = Answer { code, then, ..Answer::plain(now) };
                 Event::Answered(flight, answer)
             }
             None => Event::Tick,

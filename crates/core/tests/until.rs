@@ -58,13 +58,9 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
         let event = match answer_at.filter(|&at| at <= now).and_then(|_| answers.pop_front()) {
             Some((_, flight, not_yet)) => {
                 let answer = Answer {
-                    failure: None,
                     code: Code::of_status(200),
-                    body_bytes: 0,
-                    first_byte: now,
                     then: if not_yet { Then::NotYet } else { Then::Done },
-                    reusable: true,
-                    leaves_open: false,
+                    ..Answer::plain(now)
                 };
                 Event::Answered(flight, answer)
             }
