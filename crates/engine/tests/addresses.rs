@@ -77,13 +77,7 @@ fn job_within(timeout: Nanos, addresses: &[SocketAddr], pool: Pool, threads: u32
     });
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: addresses.iter().copied().map(Address::Tcp).collect(),
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(addresses.iter().copied().map(Address::Tcp).collect())],
         values: None,
         script: None,
         operations: vec![Request {

@@ -80,13 +80,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
     ));
     let job: Job<Http1> = Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![Address::Tcp(address)])],
         values: None,
         script: None,
         operations: vec![Request {

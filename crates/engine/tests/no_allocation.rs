@@ -220,13 +220,7 @@ fn job_of<P: Protocol>(
     });
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![Address::Tcp(address)])],
         operations,
         values: None,
         script: None,

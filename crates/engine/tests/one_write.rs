@@ -73,13 +73,7 @@ fn job(listener: &TcpListener) -> Job<Http2> {
     let address = Address::Tcp(listener.local_addr().expect("an address"));
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![address],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![address])],
         operations: vec![request],
         values: None,
         script: None,
