@@ -243,7 +243,7 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
 
 /// Some of several machines were stopped, and others went on: the end of the load is not that of those.
 fn is_partly_stopped(case: &Case<'_>) -> bool {
-    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.stopped > 0)
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && (agents.early > 0 || agents.stopped > 0))
 }
 
 /// A rule or a guard ended it. What would still have been due is in the account and in no figure.
@@ -260,7 +260,17 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         true => " No objective is met by a run that was not finished.",
         false => "",
     };
+    let of_some = format!(
+        "{due} had fallen due in all, and {} {} withheld.",
+        text::arrivals(withheld),
+        text::were(withheld)
+    );
     let (code, message, remedy) = match guard {
+        None if is_partly_stopped(case) => (
+            FindingCode::Aborted,
+            format!("Some of the machines of the run were stopped by --abort-on; {of_some}"),
+            "Find out what hurt before you run it again; the figures are those up to the stop.",
+        ),
         None => (
             FindingCode::Aborted,
             format!(
@@ -270,12 +280,7 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         ),
         Some(why) if is_partly_stopped(case) => (
             FindingCode::Withheld,
-            format!(
-                "A guard stopped some of the machines of the run ({why}); {due} had fallen due in all, and {} {} \
-                 withheld.{unmet}",
-                text::arrivals(withheld),
-                text::were(withheld)
-            ),
+            format!("A guard stopped some of the machines of the run ({why}); {of_some}{unmet}"),
             "Run it again when nothing stops it; the figures are those up to the stop.",
         ),
         Some(why) => (

@@ -159,6 +159,7 @@ impl Ending {
                 _ => None,
             },
         }
+        .untolerated()
     }
 }
 

@@ -9,6 +9,7 @@ mod agents;
 mod arrivals;
 mod compare;
 mod distribution;
+mod early;
 mod ending;
 mod ending_joined;
 mod event;
@@ -207,7 +208,7 @@ impl Tally {
 
     /// The run document of what came in.
     pub fn document(&self, ending: &Ending) -> RunDocument {
-        let header = &self.header;
+        let (header, ending) = (&self.header, &ending.tolerating());
         let account = self.account(ending);
         let (load_from, load_to) = self.load_window(ending);
         let last_completion = self.last_completion(ending);

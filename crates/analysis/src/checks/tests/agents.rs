@@ -15,6 +15,8 @@ fn agents() -> Agents {
         lost: Some(0),
         due_lost: 0,
         stopped: 0,
+        early: 0,
+        early_by: Nanos::ZERO,
         worst: None,
         unlike: None,
         clock_error: None,
@@ -73,6 +75,20 @@ fn a_machine_that_was_stopped_alone() {
     let stopped = found(Code::AgentsLost, |agents| agents.stopped = 3).unwrap();
     assert_eq!(stopped.severity, Severity::Degrades);
     assert!(stopped.message.contains("3 arrivals were not offered"), "{}", stopped.message);
+    let early = |machines, arrivals| {
+        let by = Nanos::from_millis(12_400);
+        let change = |agents: &mut Agents| {
+            (agents.early, agents.early_by, agents.stopped) = (machines, by, arrivals);
+        };
+        found(Code::AgentsLost, change).unwrap()
+    };
+    let one = early(1, 622);
+    assert_eq!(one.severity, Severity::Degrades);
+    assert!(one.message.starts_with("The load of one machine ended 12.4\u{a0}s before"), "{}", one.message);
+    assert!(one.message.ends_with("622 arrivals were not offered."), "{}", one.message);
+    // Nobody knows how often users would have asked.
+    let users = early(2, 0).message;
+    assert!(users.starts_with("The loads of 2 machines") && users.ends_with("of the others."), "{users}");
 }
 
 #[test]
