@@ -352,8 +352,10 @@ fn what_can_not_be_led_is_refused() {
     place.file("operator.nk", KeyPair::new_user().seed().expect("a private key"));
     let led = ["--agents", "2", "--nkey", "operator.nk"];
     run(&led).refused(&["name the bus"]);
-    run(&[&led[..], &["--bus", "nats://127.0.0.1:1"]].concat()).refused(&["can't connect to the bus"]);
+    run(&[&led[..], &["--bus", "nats://127.0.0.1:1"]].concat())
+        .refused(&["can't connect to the bus", "wait for the bus with --bus-within"]);
     run(&[&led[..], &["--bus", "http://x"]].concat()).refused(&["nats://HOST:4222"]);
+    run(&[&led[..], &["--bus", "tls://a:4222,tls://b:4222"]].concat()).refused(&["--bus takes one URL"]);
     run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "--fleet", "a.b"]].concat()).refused(&["fleet"]);
     run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "-H", "Authorization: Bearer x"]].concat())
         .refused(&["the value of the header Authorization may be a secret", "${NAME}"]);

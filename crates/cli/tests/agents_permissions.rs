@@ -149,10 +149,11 @@ fn an_agents_key_is_good_for_nothing_else() {
     // The agents' public key is known, and nothing is signed with it.
     let borrowed = local.place.file("other.nk", KeyPair::new_user().seed().expect("a private key"));
     let accept = KeyPair::new_user().public_key();
-    local
-        .place
-        .call(&["agent", "--bus", &bus, "--nkey", &borrowed.display().to_string(), "--accept-from", &accept])
-        .refused(&["can't connect to the bus"]);
+    let agent = ["agent", "--bus", &bus, "--accept-from", &accept];
+    let said = local.place.call(&[&agent[..], &["--nkey", &borrowed.display().to_string()]].concat());
+    said.refused(&["can't connect to the bus", "does not know this key"]);
+    assert_eq!(said.stderr.matches("violation").count(), 1, "{said:?}");
+    local.place.call(&agent).refused(&["this bus asks for a key: --nkey"]);
 
     local.run.signal(Signal::INT);
     let said = local.run.wait();

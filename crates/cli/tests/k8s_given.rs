@@ -161,10 +161,16 @@ fn pods_meet_on_a_bus_with_tls() {
     let plain_place = Place::new();
     let plain = Bus::start(&plain_place);
     let elsewhere = plain.url.replace("nats://", "tls://");
-    for (bus, ca) in [(&url, "other.pem"), (&elsewhere, "ca.pem")] {
-        let own = ["agent", "--bus", bus, "--bus-ca", ca, "--nkey", "agent.nk", "-o", "own"];
-        let said = place.call(&[&own[..], &["--accept-from", &key("operator", "public")]].concat());
-        assert!(matches!(said.code(), Some(2 | 3)) && said.stderr.contains("bus"), "{said:?}");
+    let unencrypted = url.replace("tls://", "nats://");
+    for (bus, ca, remedy) in [
+        (&url, &["--bus-ca", "other.pem"][..], "not the one in --bus-ca"),
+        (&url, &[], "with --bus-ca FILE"),
+        (&unencrypted, &[], "write tls://"),
+        (&elsewhere, &["--bus-ca", "ca.pem"], "the bus speaks no TLS: write nats://"),
+    ] {
+        let own = ["agent", "--bus", bus, "--nkey", "agent.nk", "-o", "own"];
+        let said = place.call(&[&own[..], ca, &["--accept-from", &key("operator", "public")]].concat());
+        said.refused(&["can't connect to the bus", remedy]);
     }
     bus.signal(Signal::TERM);
     bus.wait();

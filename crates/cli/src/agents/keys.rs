@@ -25,7 +25,14 @@ pub(super) fn options(args: &BusArgs) -> Result<Options> {
 
 /// Refuses what can't be the URL of a bus, or the name of a fleet.
 pub(crate) fn check_bus(url: &str, fleet: &str) -> Result<()> {
-    let is_bus = ["nats://", "tls://"].iter().any(|scheme| url.starts_with(scheme));
+    if url.contains(',') {
+        return Err(refused(
+            &["bus"],
+            "--bus takes one URL, and several behind commas are not supported: name one server (of a cluster's others it tells by itself)",
+        ));
+    }
+    let host = ["nats://", "tls://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let is_bus = host.is_some_and(|host| !host.is_empty() && !host.starts_with([':', '/']));
     if !is_bus || url.contains('@') {
         return Err(refused(
             &["bus"],
@@ -107,4 +114,21 @@ pub(crate) fn unique() -> Result<String> {
     getrandom::fill(&mut bytes)
         .map_err(|error| anyhow::anyhow!("the system gives no random bytes: {error}"))?;
     Ok(hex(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bus_has_one_url() {
+        let why = |url| check_bus(url, "default").err().map(|error| error.to_string()).unwrap_or_default();
+        for url in ["nats://h", "tls://h:4222", "nats://[::1]:4222", "nats://h:4222/"] {
+            assert_eq!(why(url), "", "{url}");
+        }
+        for url in ["h:4222", "http://h", "nats://", "tls://:4222", "nats:///", "nats://u:p@h"] {
+            assert!(why(url).contains("nats://HOST:4222"), "{url}: {}", why(url));
+        }
+        assert!(why("tls://a:4222,tls://b:4222").contains("one URL, and several behind commas are not"));
+    }
 }

@@ -134,7 +134,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "FILE")]
     pub nkey: Option<PathBuf>,
 
-    /// Certificates of the authorities that signed the bus's own, beside those that the system trusts
+    /// The certificate of the bus, or of the authority that signed it [default: the authorities that the system trusts]
     #[arg(long, value_name = "FILE")]
     pub bus_ca: Option<PathBuf>,
 

@@ -3,10 +3,11 @@
 
 mod agent;
 mod coordinator;
+mod refusal;
 
 pub use agent::{AgentBus, join};
 use async_nats::connection::State;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions};
+use async_nats::{Client, ConnectError, ConnectOptions};
 pub use coordinator::{Coordinating, CoordinatorBus, Keep, Record, Resumed, Told, coordinate};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct Options {
     pub url: String,
     /// The private key that says who this is; none on a bus that lets everybody in.
     pub seed: Option<String>,
-    /// Certificates of who signs the bus's own, beside those that the system trusts.
+    /// Certificates of who signs the bus's own, in the place of those that the system trusts.
     pub ca: Option<PathBuf>,
     /// Agents and coordinators of the same name meet.
     pub fleet: String,
@@ -46,12 +47,12 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
     /// It can't be reached, or lets nobody in.
-    #[error("can't connect to the bus {url}: {source}")]
+    #[error("can't connect to the bus {url}: {why}")]
     Connect {
         /// Where it should be.
         url: String,
-        /// Why not.
-        source: async_nats::ConnectError,
+        /// Why not, and what helps. It is no source of this error, or whoever prints causes would say it twice.
+        why: String,
     },
     /// It does something else than it should.
     #[error("the bus refuses: {0}")]
@@ -89,17 +90,19 @@ impl Options {
         let begun = tokio::time::Instant::now();
         loop {
             match self.connect_once(name.clone(), inbox).await {
-                Err(BusError::Connect { source, .. })
-                    if is_absence(source.kind()) && begun.elapsed() + TRY_EVERY < self.within =>
-                {
+                Ok(client) => return Ok(client),
+                Err(error) if refusal::is_absence(&error) && begun.elapsed() + TRY_EVERY < self.within => {
                     tokio::time::sleep(TRY_EVERY).await;
                 }
-                other => return other,
+                Err(error) => {
+                    let why = refusal::in_words(&error, self);
+                    return Err(BusError::Connect { url: self.url.clone(), why });
+                }
             }
         }
     }
 
-    async fn connect_once(&self, name: String, inbox: &str) -> Result<Client, BusError> {
+    async fn connect_once(&self, name: String, inbox: &str) -> Result<Client, ConnectError> {
         let mut options = ConnectOptions::new()
             .name(name)
             .custom_inbox_prefix(inbox)
@@ -112,16 +115,8 @@ impl Options {
         if let Some(ca) = &self.ca {
             options = options.add_root_certificates(ca.clone());
         }
-        options
-            .connect(self.url.as_str())
-            .await
-            .map_err(|source| BusError::Connect { url: self.url.clone(), source })
+        options.connect(self.url.as_str()).await
     }
-}
-
-/// A bus that is not there yet. One that lets nobody in will not do so later.
-fn is_absence(kind: ConnectErrorKind) -> bool {
-    matches!(kind, ConnectErrorKind::Dns | ConnectErrorKind::Io | ConnectErrorKind::TimedOut)
 }
 
 /// Runs `life` on a thread of its own, with a runtime of its own, until it ends.
