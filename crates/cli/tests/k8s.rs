@@ -313,6 +313,13 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&[&shop[..], &["figures.csv"]].concat(), &beneath);
     refused(&with(&["--store", "/h.db"]), &["--store /runs/h.db"]);
     render(&place, &[&shop[..], &["/runs/figures.csv"]].concat());
+    // Nobody could make the file that is to stop the load.
+    let makes_it = ["--kill-file /runs/stop.toml", "kubectl exec", "--kill-url"];
+    refused(&with(&["--kill-file", "/tmp/stop"]), &makes_it);
+    refused(&["shop.toml", "--agents", "2", "--kill-file", "stop"], &makes_it);
+    place.file("killed.toml", format!("{SHOP}[guards]\nkill-file = \"/tmp/stop\"\n"));
+    refused(&["killed.toml", "--agents", "2"], &makes_it);
+    render(&place, &["shop.toml", "--agents", "2", "--kill-file", "/runs/stop.toml"]);
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(50_000)));
     refused(&["shop.toml", "--agents", "2"], &["a ConfigMap holds 1,024 KiB", "unblink run --agents"]);
     place.file("data/users.csv", format!("id\n{}", "a line of a large file\n".repeat(20_000)));

@@ -256,7 +256,20 @@ fn outputs(run: &RunArgs, reads_files: bool) -> Result<()> {
             ));
         }
     }
-    Ok(())
+    kill_file(run, reads_files)
+}
+
+/// A file that nobody can make where it is looked for stops no load. The image has no shell, and unblink writes files, too: whatever
+/// stands in this one, that it is there counts.
+fn kill_file(run: &RunArgs, reads_files: bool) -> Result<()> {
+    let Some(path) = &run.target.guards.kill_file else { return Ok(()) };
+    if path.starts_with(RUNS) || (path.is_relative() && !reads_files) {
+        return Ok(());
+    }
+    refuse!(
+        ["kill-file"],
+        "--kill-file {path:?}: a pod's files are read-only but beneath {RUNS}, so nobody could make it: write --kill-file {RUNS}/stop.toml, which kubectl exec job/NAME-run -- unblink init {RUNS}/stop.toml makes (touch, in an image that has one), or use --kill-url"
+    )
 }
 
 /// With how long to wait, where nobody has said so: both begin together with what they wait for.
