@@ -414,6 +414,9 @@ fn what_can_not_be_led_is_refused() {
         .call(&["knee", "http://127.0.0.1:9/", "--slo", "p99 < 1s", "-c", "2", "--agents", "local:4"])
         .refused(&["2 connections can't be dealt to 4 agents"]);
     place
+        .call(&["knee", "http://127.0.0.1:9/", "--slo", "p99 < 1s", "--tolerate-lost", "1"])
+        .refused(&["for unblink run and unblink signoff"]);
+    place
         .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
         .refused(&["standard input is read once"]);
     run(&[&led[..], &["--bus", "nats://127.0.0.1:1", "--cacert", "ca.pem"]].concat())

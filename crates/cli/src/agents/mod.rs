@@ -50,7 +50,7 @@ pub(crate) fn check_many(args: &AgentsArgs) -> Result<()> {
     if args.tolerate_lost.is_some() {
         refuse!(
             ["tolerate-lost"],
-            "--tolerate-lost is for unblink run: a run of this command that has lost a machine is not like the others"
+            "--tolerate-lost is for unblink run and unblink signoff: a run of this command that has lost a machine is not like the others"
         );
     }
     check_anew(args)?;

@@ -1,7 +1,7 @@
 //! `unblink agent`, and the flags of a run that agents offer.
 
 use crate::value;
-use clap::Args;
+use clap::{Arg, Args};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -87,6 +87,12 @@ impl AgentsArgs {
     }
 }
 
+/// In a command that shares these flags and always refuses this one, its help does not offer it. Whoever gives it all the same is told
+/// why not, which clap could not say.
+pub(crate) fn unoffered(arg: Arg) -> Arg {
+    arg.hide(true)
+}
+
 /// How many agents, and where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Agents {
@@ -120,6 +126,11 @@ impl FromStr for Agents {
             _ => Err(wrong),
         }
     }
+}
+
+/// How many pods: those of `local:N` are refused later, with what they are.
+pub(crate) fn pods(text: &str) -> Result<Agents, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number of pods from 1 to 1024, such as 20"))
 }
 
 /// How to get onto the bus.
@@ -240,6 +251,8 @@ mod tests {
         for bad in ["", "0", "local:", "local:0", "local", "-1", "1025", "local:1025", "four"] {
             assert!(bad.parse::<Agents>().unwrap_err().contains("number of agents"), "{bad}");
         }
+        assert_eq!(pods("20"), Ok(Agents::Anywhere(20)));
+        assert!(pods("0").is_err_and(|why| why.contains("number of pods") && !why.contains("local")));
     }
 
     #[test]

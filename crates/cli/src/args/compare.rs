@@ -1,6 +1,6 @@
 //! `unblink compare`: its flags.
 
-use super::agents::AgentsArgs;
+use super::agents::{AgentsArgs, unoffered};
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
@@ -37,7 +37,7 @@ EXIT STATUS
 /// counts when chance can't explain it and it is large enough to matter. With --server both targets are simulated in
 /// virtual time.
 #[derive(Args, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, mut_arg("tolerate_lost", unoffered), mut_arg("agents_resume", unoffered))]
 pub(crate) struct CompareArgs {
     /// The baseline: a URL, the folder of a run or of a search (unblink knee), a folder of such folders, baseline:NAME
     /// in the history, or a plan

@@ -1,5 +1,6 @@
 //! `unblink k8s`: its flags.
 
+use super::agents::{pods, unoffered};
 use super::run::RunArgs;
 use clap::{Args, Subcommand};
 
@@ -35,13 +36,19 @@ EXIT STATUS
     override_usage = "unblink k8s render [OPTIONS] --agents <N> [URL|PLAN]...",
     mut_arg("output", |arg| arg.help(
         "Write a file for each object, and a kustomization.yaml, into this folder instead")),
-    mut_arg("agents", |arg| arg.required(true).value_name("N").help("Let this many pods offer the load together")),
+    mut_arg("agents", |arg| arg.required(true).value_name("N").value_parser(pods).help("Let this many pods offer the load together")),
     mut_arg("bus", |arg| arg.help("Use this NATS server instead of one of the run's own; needs --secret")),
     mut_arg("max_rate", |arg| arg.help(
         "Refuse to start a run with a higher rate than this; each agent refuses more than its part of it")),
     mut_arg("fleet", |arg| arg.help("Meet those of this fleet alone [default: as --name]")),
     mut_arg("agents_within", |arg| arg.help("Wait this long for the pods, once the bus is there [default: 10m]")),
     mut_arg("bus_within", |arg| arg.help("Keep trying to reach the bus for this long [default: 5m]")),
+    mut_arg("share", unoffered),
+    mut_arg("start_at", unoffered),
+    mut_arg("agents_stay", unoffered),
+    mut_arg("agents_resume", unoffered),
+    mut_arg("nats_server", unoffered),
+    mut_arg("nkey", unoffered),
 )]
 pub(crate) struct RenderArgs {
     #[command(flatten)]

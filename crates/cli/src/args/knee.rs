@@ -1,6 +1,6 @@
 //! `unblink knee`: its flags.
 
-use super::agents::AgentsArgs;
+use super::agents::{AgentsArgs, unoffered};
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
 use super::journeys::JourneyArgs;
@@ -50,7 +50,7 @@ EXIT STATUS
 /// Find the highest rate at which the target meets an objective, where throughput stops growing, and what happens
 /// beyond that.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP, override_usage = USAGE)]
+#[command(after_help = HELP, override_usage = USAGE, mut_arg("tolerate_lost", unoffered), mut_arg("agents_resume", unoffered))]
 pub(crate) struct KneeArgs {
     /// Where to send requests, or a plan. Several URLs are requested in turn, or as --order says
     #[arg(value_name = "URL")]

@@ -101,6 +101,31 @@ mod tests {
         assert!(text.lines().count() >= 24);
     }
 
+    /// What a command refuses whatever else is said.
+    #[test]
+    fn long_help_offers_nothing_that_is_always_refused() {
+        let all = all(true);
+        let offers = |path: &str, flag: &str| {
+            let (_, text) = all.iter().find(|(known, _)| known == path).expect("a command");
+            text.lines().any(|line| line.split_whitespace().next() == Some(flag))
+        };
+        let of_agents = ["--tolerate-lost", "--agents-resume"];
+        let of_machines =
+            ["--share", "--start-at", "--agents-stay", "--agents-resume", "--nats-server", "--nkey"];
+        for (path, flags) in [
+            ("k8s render", &of_machines[..]),
+            ("knee", &of_agents),
+            ("compare", &of_agents),
+            ("signoff", &of_agents[1..]),
+        ] {
+            for flag in flags {
+                assert!(!offers(path, flag) && offers("run", flag), "{path}: {flag}");
+            }
+            assert!(offers(path, "--agents"), "{path}");
+        }
+        assert!(offers("signoff", "--tolerate-lost") && offers("k8s render", "--tolerate-lost"));
+    }
+
     /// The headings may be others; nothing is lost.
     #[test]
     fn long_help_has_every_flag_and_every_word() {

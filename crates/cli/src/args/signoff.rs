@@ -1,6 +1,6 @@
 //! `unblink signoff`: its flags, and the stages of a plan.
 
-use super::agents::AgentsArgs;
+use super::agents::{AgentsArgs, unoffered};
 use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
 use super::{metric_rule, objectives};
@@ -35,7 +35,7 @@ EXIT STATUS
 /// Run the stages of a plan one after the other, such as a search for the knee, a run at 75 % of it, a soak and a spike,
 /// and report all of them as one: one page, one document, one exit code.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, mut_arg("agents_resume", unoffered))]
 pub(crate) struct SignoffArgs {
     /// The plan with its [[stages]]
     #[arg(value_name = "PLAN")]
