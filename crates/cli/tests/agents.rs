@@ -390,7 +390,7 @@ fn what_can_not_be_led_is_refused() {
     run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
     run(&["--bus-within", "1m"]).refused(&["--bus-within is for a run of agents"]);
     run(&["--agents-within", "1m"]).refused(&["--agents"]);
-    run(&["--tolerate-lost", "1"]).refused(&["--tolerate-lost is for a run of agents"]);
+    run(&["--tolerate-lost", "1"]).refused(&["of several machines", "--agents", "--share"]);
     run(&["--agents", "local:2", "--tolerate-lost", "0"]).refused(&["1..=1024"]);
     // Each agent needs one, which is known before there is a bus.
     run(&["--agents", "local:4", "-c", "2", "--nats-server", "nowhere"]).refused(&[

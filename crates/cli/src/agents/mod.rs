@@ -18,7 +18,7 @@ mod words;
 use crate::args::agents::{Agents, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
-use crate::errors::{refuse, refused};
+use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::run::{Lacking, Planned};
 use crate::script::{self, Source};
@@ -73,13 +73,24 @@ pub(crate) fn check_alone(args: &AgentsArgs, is_share: bool) -> Result<()> {
     if args.agents.is_some() {
         return Ok(());
     }
-    let tolerates = args.tolerate_lost.is_some() && !is_share;
-    match keys::given(&args.bus).chain(tolerates.then_some("tolerate-lost")).next() {
-        Some(flag) => {
-            Err(refused(&["agents"], format!("--{flag} is for a run of agents: say how many with --agents")))
-        }
-        None => Ok(()),
+    // clap forgets what a flag requires where it may not be given, as --agents beside --share.
+    let of_agents = [
+        ("agents-within", args.agents_within.is_some()),
+        ("agents-stay", args.agents_stay),
+        ("agents-resume", args.agents_resume),
+        ("nats-server", args.nats_server.is_some()),
+    ];
+    let of_agents = of_agents.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+    if let Some(flag) = keys::given(&args.bus).chain(of_agents).next() {
+        refuse!(["agents"], "--{flag} is for a run of agents: say how many with --agents");
     }
+    if args.tolerate_lost.is_some() && !is_share {
+        refuse!(
+            ["agents"],
+            "--tolerate-lost is for a run of several machines: say how many agents with --agents, or which share this one has with --share"
+        );
+    }
+    Ok(())
 }
 
 /// What of a target is for this machine alone.
