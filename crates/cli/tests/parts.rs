@@ -140,6 +140,7 @@ fn parts_of_other_runs_are_not_merged() {
         start("2/2", "header", &changed(5, "X-A: 2")),
         start("2/2", "seed", &changed(7, "8")),
         start("2/2", "expect", &[&BASE[..], &["--expect", "status=200"]].concat()),
+        start("2/2", "both", &[&changed(7, "8")[..], &["--expect", "status=200"]].concat()),
     ];
     runs.into_iter().for_each(|run| run.wait().assert_ran());
     place.call(&["merge", "first", "second", "-o", "whole", "--json", "--no-store"]).run().assert_all("ok");
@@ -148,6 +149,7 @@ fn parts_of_other_runs_are_not_merged() {
         ("header", "show no difference"),
         ("seed", "differ in --seed"),
         ("expect", "differ in --expect"),
+        ("both", "differ in --seed and --expect"),
     ] {
         let said = place.call(&["merge", "first", other, "-o", "refused"]);
         said.refused(&["first", other, "do not ask for the same, or judge it otherwise", what]);

@@ -148,18 +148,24 @@ fn check_asked(runs: &[RecordedRun]) -> Result<(), MergeError> {
     Err(MergeError::AskOther { one: first.dir().to_path_buf(), other: other.dir().to_path_buf(), what })
 }
 
-/// The first flag in which their command lines differ, in words, if there is one.
+/// The flags in which their command lines differ, in words, if there are any.
 fn in_command_lines(one: &[AgentPlan], other: &[AgentPlan]) -> Option<String> {
     let [one, other] = [one, other].map(|agents| agents.first().map(|agent| said(&agent.command)));
     let (one, other) = (one?, other?);
     let of = |all: &[(String, String)], flag: &str| -> Vec<String> {
         all.iter().filter(|(name, _)| name == flag).map(|(_, value)| value.clone()).collect()
     };
-    let (flag, _) = one.iter().chain(&other).find(|(flag, _)| of(&one, flag) != of(&other, flag))?;
-    Some(match flag.as_str() {
-        "" => " (their command lines differ in the words without a flag)".to_string(),
-        flag => format!(" (their command lines differ in {flag})"),
-    })
+    let mut differing: Vec<&str> = Vec::new();
+    for (flag, _) in one.iter().chain(&other) {
+        let name = if flag.is_empty() { "the words without a flag" } else { flag };
+        if !differing.contains(&name) && of(&one, flag) != of(&other, flag) {
+            differing.push(name);
+        }
+    }
+    let (last, before) = differing.split_last()?;
+    let all =
+        if before.is_empty() { (*last).to_string() } else { format!("{} and {last}", before.join(", ")) };
+    Some(format!(" (their command lines differ in {all})"))
 }
 
 /// The flags of a command line with their values, as far as that can be told without knowing them, but for those in which machines
@@ -214,4 +220,31 @@ fn comparable(header: &RunHeader) -> Value {
         value["agents"] = serde_json::json!({ "of": of, "start_at": start_at, "due_of_all": due_of_all });
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agents(line: &str) -> Vec<AgentPlan> {
+        let command = line.split(' ').map(String::from).collect();
+        let agent = serde_json::json!({
+            "first": 1, "last": 1, "of": 2, "start_at": "2026-01-31T12:00:00Z", "due_of_all": 1,
+            "command": [], "environment": crate::document::Environment::default(),
+        });
+        let agent: AgentPlan = serde_json::from_value(agent).expect("an agent");
+        vec![AgentPlan { command, ..agent }]
+    }
+
+    #[test]
+    fn all_flags_that_differ_are_named() {
+        let differ = |one: &str, other: &str| in_command_lines(&agents(one), &agents(other));
+        let named = |flags: &str| Some(format!(" (their command lines differ in {flags})"));
+        let base = "unblink run plan.toml -R 5 -d 3s --seed 7 --share 1/2 -o one";
+        assert_eq!(differ(base, "unblink run plan.toml -R 5 -d 3s --seed 7 --share 2/2 -o two"), None);
+        assert_eq!(differ(base, "unblink run plan.toml -R 6 -d 3s --seed 7"), named("-R"));
+        assert_eq!(differ(base, "unblink run plan.toml -R 6 -d 3s --seed 8"), named("-R and --seed"));
+        let all = named("the words without a flag, -R, -d, --seed and --body");
+        assert_eq!(differ(base, "unblink run other.toml -R 6 -d 4s --body x"), all);
+    }
 }
