@@ -277,9 +277,10 @@ pub(crate) struct ReportArgs {
 
 const MERGE_HELP: &str = "\
 EXAMPLES
-  unblink merge share-1 share-2 -o whole       after, on one machine each:
-  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 1/2 -o share-1
-  unblink run plan.toml --seed 7 --start-at 2026-11-27T12:00:00Z --share 2/2 -o share-2
+  unblink merge share-1 share-2 -o whole       after, on one machine each, with the same start:
+  at=$(date -u -d '+10 sec' +%FT%TZ)
+  unblink run plan.toml --seed 7 --start-at \"$at\" --share 1/2 -o share-1
+  unblink run plan.toml --seed 7 --start-at \"$at\" --share 2/2 -o share-2
 
 EXIT STATUS
   0 objectives met   1 missed   2 wrong usage, or no parts of one run   3 the run is invalid, or no verdict can be given";
