@@ -105,6 +105,13 @@ fn a_plan_says_what_is_offered() {
     );
     place.file("closed.toml", "target = \"http://shop.test/\"\n[load]\nclosed = 5\n");
     place.call(&["size", "closed.toml"]).refused(&["closed load", "-R"]);
+    place.file("norate.toml", plan.replace("rate = \"1k..500k\"\n", ""));
+    let refused = place.call(&["size", "norate.toml"]);
+    refused.refused(&["norate.toml", "has no load", "[load] rate", "-R 10k"]);
+    assert!(!refused.stderr.contains("--closed") && !refused.stderr.contains("--replay"), "{refused:?}");
+    place.file("plan.toml", plan.replace("rate = \"1k..500k\"\n", ""));
+    let load = &of(&["-R", "10k"])["load"];
+    assert_eq!((&load["per_s"], &load["tls"], &load["operations"]), (&5e4.into(), &true.into(), &2.into()));
     place.call(&["size", "plan.txt"]).refused(&["plan.txt", ".toml"]);
     place.call(&["size", "none.toml"]).refused(&["none.toml"]);
 }

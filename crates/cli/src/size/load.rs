@@ -1,7 +1,9 @@
 //! The load of a fleet: from flags, or from a plan and flags.
 
+use crate::args::load::LoadArgs;
 use crate::args::size::SizeArgs;
 use crate::errors::refuse;
+use crate::value::Shape;
 use crate::{plan, run};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -26,7 +28,7 @@ struct OfPlan {
 /// What is to be offered.
 pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
     let process = args.arrivals.map(|arrivals| arrivals.process(1));
-    let planned = args.plan.as_deref().map(|path| of_plan(path, process)).transpose()?;
+    let planned = args.plan.as_deref().map(|path| of_plan(path, process, args.rate.as_ref())).transpose()?;
     let dealt = match (process, &planned) {
         (Some(process), _) => dealt(process),
         (None, Some(planned)) => planned.dealt,
@@ -73,14 +75,32 @@ pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
     })
 }
 
+/// A plan without one may still say what is requested.
+fn has_load(load: &LoadArgs) -> bool {
+    load.rate.is_some()
+        || load.closed.is_some()
+        || !load.loads.is_empty()
+        || load.trace.trace.is_some()
+        || load.replay.recorded.replay.is_some()
+}
+
 /// What is drawn is drawn in streams.
 fn dealt(process: Process) -> Dealt {
     if process.seed().is_some() { Dealt::Streams } else { Dealt::Equally }
 }
 
-/// `process` takes the place of the plan's own.
-fn of_plan(path: &Path, process: Option<Process>) -> Result<OfPlan> {
-    let asked = plan::of_run(path)?;
+/// `process` takes the place of the plan's own, and `rate` that of one that it lacks.
+fn of_plan(path: &Path, process: Option<Process>, rate: Option<&Shape>) -> Result<OfPlan> {
+    let mut asked = plan::of_run(path)?;
+    if !has_load(&asked.load) {
+        // What a run advises here, a closed load or a recorded one, can't be sized.
+        if rate.is_none() {
+            bail!(
+                "{path:?} has no load: give it a rate ([load] rate = 10000), or say the rate with -R, such as -R 10k"
+            );
+        }
+        asked.load.rate = rate.cloned();
+    }
     let planned = run::planned(&asked)?;
     let mut parts = planned.plan.spec().load.open_parts();
     if let Some(process) = process {
