@@ -80,7 +80,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) if args.agents.agents.is_some() => agents::run(args),
         Command::Run(args) => {
-            agents::check_alone(&args.agents, args.share.share.is_some()).and_then(|()| run::run(args))
+            agents::check_alone(&args.agents, Some(args.share.share.is_some())).and_then(|()| run::run(args))
         }
         Command::Try(args) => tried::tried(args),
         Command::Fill(args) => fill::fill(args),

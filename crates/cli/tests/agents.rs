@@ -416,6 +416,9 @@ fn what_can_not_be_led_is_refused() {
     place
         .call(&["knee", "http://127.0.0.1:9/", "--slo", "p99 < 1s", "--tolerate-lost", "1"])
         .refused(&["for unblink run and unblink signoff"]);
+    let said = place.call(&["signoff", "plan.toml", "--tolerate-lost", "1"]);
+    said.refused(&["of several machines", "--agents"]);
+    assert!(!said.stderr.contains("--share"), "a sign-off has none: {said:?}");
     place
         .call(&["run", "--targets", "-", "-R", "10", "--agents", "local:1"])
         .refused(&["standard input is read once"]);

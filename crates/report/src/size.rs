@@ -344,10 +344,13 @@ mod tests {
             let mut doc = document();
             doc.constants = all.clone();
             let text = render(&doc, &Style { width, color: false });
-            assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
             let (_, below) = text.split_once("Constants\n").expect("a section");
             for Constant { name, source, .. } in &all {
-                assert!(below.lines().any(|line| line.split_whitespace().next() == Some(name)), "{text}");
+                assert!(
+                    below.lines().any(|line| line.split_whitespace().next() == Some(name.as_str())),
+                    "{text}"
+                );
                 assert!(flat(below).contains(source), "{width}: {text}");
             }
         }

@@ -54,7 +54,7 @@ pub(crate) fn check_many(args: &AgentsArgs) -> Result<()> {
         );
     }
     check_anew(args)?;
-    check_alone(args, false)
+    check_alone(args, None)
 }
 
 /// Refuses to go on with one run, in a command that makes several.
@@ -68,8 +68,9 @@ pub(crate) fn check_anew(args: &AgentsArgs) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what only a run of agents has, in a run without. One share by itself is merged with others later (`is_share`).
-pub(crate) fn check_alone(args: &AgentsArgs, is_share: bool) -> Result<()> {
+/// Refuses what only a run of agents has, in a run without. One share by itself is merged with others later (`is_share`, which is
+/// none in a command that has no shares).
+pub(crate) fn check_alone(args: &AgentsArgs, is_share: Option<bool>) -> Result<()> {
     if args.agents.is_some() {
         return Ok(());
     }
@@ -84,10 +85,15 @@ pub(crate) fn check_alone(args: &AgentsArgs, is_share: bool) -> Result<()> {
     if let Some(flag) = keys::given(&args.bus).chain(of_agents).next() {
         refuse!(["agents"], "--{flag} is for a run of agents: say how many with --agents");
     }
-    if args.tolerate_lost.is_some() && !is_share {
+    let or_share = match is_share {
+        Some(true) => return Ok(()),
+        Some(false) => ", or which share this one has with --share",
+        None => "",
+    };
+    if args.tolerate_lost.is_some() {
         refuse!(
             ["agents"],
-            "--tolerate-lost is for a run of several machines: say how many agents with --agents, or which share this one has with --share"
+            "--tolerate-lost is for a run of several machines: say how many agents with --agents{or_share}"
         );
     }
     Ok(())

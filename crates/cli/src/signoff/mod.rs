@@ -19,7 +19,7 @@ use unblink_report::{format, signoff as report};
 
 /// Runs what is left of the stages and reports all. Gives the exit code.
 pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
-    agents::check_alone(&args.agents, false)?;
+    agents::check_alone(&args.agents, None)?;
     agents::check_anew(&args.agents)?;
     if args.simulate && args.agents.agents.is_some() {
         refuse!(
