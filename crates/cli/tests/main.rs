@@ -15,7 +15,9 @@ mod watched;
 
 mod acknowledged;
 mod agents;
+mod agents_cut;
 mod agents_faults;
+mod agents_files;
 mod agents_interrupted;
 mod agents_limits;
 mod agents_permissions;

@@ -5,6 +5,7 @@ pub(crate) mod bus;
 pub(crate) mod hostile;
 pub(crate) mod k8s;
 pub(crate) mod lab;
+pub(crate) mod relay;
 pub(crate) mod tried;
 
 use rustix::process::{Pid, Signal};
