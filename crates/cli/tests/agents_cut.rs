@@ -102,6 +102,7 @@ fn an_agent_that_is_cut_off_for_longer_than_its_lease_ends_its_load() {
     let withheld = one["arrivals"]["withheld"].as_u64().expect("a count");
     assert_eq!(whole.withheld(), withheld, "all of it is its own");
     assert!((PER_S..10 * PER_S).contains(&withheld), "{}", one["arrivals"]);
+    assert!(whole.has_finding("agents_lost"), "{}", whole.document["validity"]);
     assert_ne!(whole.at("/validity/status"), "valid", "{}", whole.document["validity"]);
     assert_eq!((whole.code, codes), (Some(3), [Some(3), Some(0)]), "{stderr}");
     assert_merged(&place);
