@@ -156,21 +156,23 @@ fn pods_meet_on_a_bus_with_tls() {
     for agent in agents {
         assert_eq!(agent.wait().code(), Some(0));
     }
-    // Nobody believes another authority, or a bus that speaks without TLS.
+    // Nobody believes another authority, a certificate for another host, or a bus that speaks without TLS.
     place.file("agent.nk", key("agent", "nkey"));
     let plain_place = Place::new();
     let plain = Bus::start(&plain_place);
-    let elsewhere = plain.url.replace("nats://", "tls://");
-    let unencrypted = url.replace("tls://", "nats://");
-    for (bus, ca, remedy) in [
-        (&url, &["--bus-ca", "other.pem"][..], "not the one in --bus-ca"),
-        (&url, &[], "with --bus-ca FILE"),
-        (&unencrypted, &[], "write tls://"),
-        (&elsewhere, &["--bus-ca", "ca.pem"], "the bus speaks no TLS: write nats://"),
+    let unencrypted = plain.url.replace("nats://", "tls://");
+    let (by_name, without_tls) = (url.replace("127.0.0.1", "localhost"), url.replace("tls://", "nats://"));
+    let [other, own] = [["--bus-ca", "other.pem"], ["--bus-ca", "ca.pem"]];
+    for (bus, ca, why, remedy) in [
+        (&url, &other[..], "invalid peer certificate: UnknownIssuer", "not the one in --bus-ca"),
+        (&url, &[], "invalid peer certificate", "with --bus-ca FILE"),
+        (&without_tls, &[], "invalid peer certificate", "write tls://"),
+        (&by_name, &own, "certificate not valid for name \"localhost\"", "as its certificate does"),
+        (&unencrypted, &own, "received corrupt message", "the bus speaks no TLS: write nats://"),
     ] {
-        let own = ["agent", "--bus", bus, "--nkey", "agent.nk", "-o", "own"];
-        let said = place.call(&[&own[..], ca, &["--accept-from", &key("operator", "public")]].concat());
-        said.refused(&["can't connect to the bus", remedy]);
+        let line = ["agent", "--bus", bus, "--nkey", "agent.nk", "-o", "own"];
+        let said = place.call(&[&line[..], ca, &["--accept-from", &key("operator", "public")]].concat());
+        said.refused(&["can't connect to the bus", bus, why, remedy]);
     }
     bus.signal(Signal::TERM);
     bus.wait();
