@@ -251,6 +251,20 @@ fn what_can_not_be_shared_is_refused() {
     run(&["--share", "1/2", "--start-at", &at, "--script", "own.lua"])
         .refused(&["own.lua:1", "the load of this machine alone"]);
     place.call(&["try", "http://127.0.0.1:9/", "--start-at", &at]).refused(&["are about a run"]);
+    // Flags of a run of agents, which neither a share nor a run at a time is.
+    for of_agents in [
+        &["--agents-stay"][..],
+        &["--agents-within", "1m"],
+        &["--agents-resume"],
+        &["--nats-server", "nowhere"],
+        &["--bus", "nats://127.0.0.1:1"],
+    ] {
+        let refusal = format!("{} is for a run of agents", of_agents[0]);
+        for alone in [&["--share", "1/2", "--start-at", &at][..], &["--start-at", &at]] {
+            run(&[alone, of_agents].concat()).refused(&[&refusal]);
+        }
+    }
+    run(&["--start-at", &at, "--tolerate-lost", "1"]).refused(&["which share this one has with --share"]);
     place.call(&["merge", "nowhere"]).refused(&["nowhere"]);
     assert_eq!(place.list("."), ["own.lua"], "nothing is left behind");
 }
