@@ -164,7 +164,7 @@ fn pods_meet_on_a_bus_with_tls() {
     let (by_name, without_tls) = (url.replace("127.0.0.1", "localhost"), url.replace("tls://", "nats://"));
     let [other, own] = [["--bus-ca", "other.pem"], ["--bus-ca", "ca.pem"]];
     for (bus, ca, why, remedy) in [
-        (&url, &other[..], "invalid peer certificate: UnknownIssuer", "not the one in --bus-ca"),
+        (&url, &other[..], "invalid peer certificate", "not the one in --bus-ca"),
         (&url, &[], "invalid peer certificate", "with --bus-ca FILE"),
         (&without_tls, &[], "invalid peer certificate", "write tls://"),
         (&by_name, &own, "certificate not valid for name \"localhost\"", "as its certificate does"),
