@@ -201,7 +201,12 @@ fn attempts_keep_to_the_cap() {
     let load = ["-R", "4", "-d", "30s", "--max-rate", "5", "--attempts", "12", "--retry-wait", "1ms"];
     let run =
         Place::new().measure(&[&[&*server.url(), "--no-preflight", "--retry-on", "500"], &load[..]].concat());
-    assert_stopped(&run, "max_rate");
+    assert_eq!(
+        (run.at("/status"), run.at("/aborted/guard")),
+        (&"aborted".into(), &"max_rate".into()),
+        "{run:?}"
+    );
+    assert!(run.arrivals("scheduled") == 120 && run.withheld() > 0, "{run:?}");
     let rule = run.at("/aborted/rule").as_str().expect("words");
     assert!(rule.starts_with("attempts have come to 4") && rule.ends_with("the cap of 5/s"), "{rule}");
     run.assert_accounts();
