@@ -146,4 +146,6 @@ pub enum GuardKind {
     Lease,
     /// A machine was not ready at the start that was settled beforehand, and so sent nothing.
     LateStart,
+    /// A machine of many could not write its record any more, of which the others would never have known.
+    Record,
 }

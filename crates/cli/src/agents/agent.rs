@@ -167,12 +167,12 @@ impl Taking<'_> {
         let done = offered(args, run_of, offer, files, &folder, interruptions, &mut led);
         led.recorded();
         let (code, own_reason) = match done {
-            Ok(Offered { ended, was_left_alone }) => {
+            Ok(Offered { ended, fell_short }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
                 let code = match ended.code {
                     exit::INTERRUPTED => exit::INTERRUPTED,
-                    _ if was_left_alone => exit::INVALID,
+                    _ if fell_short => exit::INVALID,
                     _ => exit::OK,
                 };
                 bus.tell(Event::Ended(ended));

@@ -45,6 +45,8 @@ pub(super) struct Led<'a> {
     script: Option<Arc<Script>>,
     due: u64,
     ok: u64,
+    /// Why its record is not whole.
+    pub unwritten: Option<String>,
 }
 
 impl<'a> Led<'a> {
@@ -55,8 +57,8 @@ impl<'a> Led<'a> {
         stopping: &'a Arc<Stopping>,
         interruptions: &'a Interruptions,
     ) -> Led<'a> {
-        let (folder, script) = (PathBuf::new(), None);
-        Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0 }
+        let (folder, script, unwritten) = (PathBuf::new(), None, None);
+        Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0, unwritten }
     }
 
     /// All of the record is in its folder, or there will be none.
@@ -108,6 +110,10 @@ impl Lead for Led<'_> {
 
     fn bus_behind(&self) -> Nanos {
         Nanos(self.bus.behind(self.time.now()))
+    }
+
+    fn unwritten(&mut self, why: String) {
+        self.unwritten = Some(why);
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) type RunOf = fn(Vec<OsString>, Option<&serde_json::Value>) -> Result<
 /// What came of a run that was offered.
 pub(super) struct Offered {
     pub ended: Ended,
-    /// Nobody was heard who led it, so its load ended early.
-    pub was_left_alone: bool,
+    /// Nobody was heard who led it, so its load ended early; or its record is not whole.
+    pub fell_short: bool,
 }
 
 /// Where the files of a run are put, beside its record.
@@ -131,8 +131,10 @@ fn taken(
     let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
-    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, notes: led.notes(), files };
-    Ok(Offered { ended, was_left_alone })
+    let (error, notes) = (led.unwritten.take(), led.notes());
+    let fell_short = was_left_alone || error.is_some();
+    let ended = Ended { code: exit::of_run(&document), stopped_by, error, notes, files };
+    Ok(Offered { ended, fell_short })
 }
 
 /// Refuses the script of a run unless this agent's own user lets it run, before any of it is. Whoever signs a plan says where load

@@ -246,7 +246,9 @@ impl TrialRunner for Runner {
                 Some(GuardKind::Coordinator) if !self.interruptions.wait(Duration::ZERO) => {
                     return Ok(self.cut_off(trial, &folder));
                 }
-                Some(GuardKind::Coordinator | GuardKind::Lease | GuardKind::LateStart) => RefusalCode::Agents,
+                Some(
+                    GuardKind::Coordinator | GuardKind::Lease | GuardKind::LateStart | GuardKind::Record,
+                ) => RefusalCode::Agents,
                 Some(_) => RefusalCode::Guard,
             };
             let why = document.aborted.as_ref().map(|aborted| aborted.rule.clone());

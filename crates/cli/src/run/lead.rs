@@ -25,6 +25,9 @@ pub(crate) trait Lead: Observer {
 
     /// How late what was recorded was kept by the bus at the most, up to now.
     fn bus_behind(&self) -> Nanos;
+
+    /// The run is over, and its record is not whole.
+    fn unwritten(&mut self, why: String);
 }
 
 /// A start that somebody else has settled.

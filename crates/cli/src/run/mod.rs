@@ -39,7 +39,7 @@ mod way;
 
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
-use crate::folder::Folder;
+use crate::folder::{Folder, Recorder};
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer, Why};
@@ -241,7 +241,7 @@ pub(crate) fn execute_watched(
     header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(asked_at).unwrap_or(started_at));
     share::begun(&mut header, begun);
     let mut writer = match reserved.begin(&header) {
-        Ok(writer) => writer,
+        Ok(writer) => Recorder::new(writer, !is_alone),
         Err(error) => {
             running.controls().abort();
             return Err(error.into());
@@ -319,7 +319,7 @@ pub(crate) fn execute_watched(
     let seen = following.map(|following| following.end(started_at));
     ending.origins.iter_mut().take(1).for_each(|origin| origin.ring = seen.clone());
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
-    if let Some(lead) = lead {
+    if let Some(lead) = &lead {
         (ending.clock_last, ending.bus_behind_ns) = (lead.clock(), Some(lead.bus_behind().0));
     }
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
@@ -330,8 +330,8 @@ pub(crate) fn execute_watched(
     }
     let tally = leave_out_transient(folder, tally, &ending);
     let document = tally.document(&ending);
-    if let Err(error) = writer.finish(&document) {
-        output::note(format_args!("warning: {error}"));
+    if let (Some(why), Some(lead)) = (writer.finish(&document), lead) {
+        lead.unwritten(why);
     }
     if let Some(script) = script {
         script::tell_failed(&script);
