@@ -52,3 +52,25 @@ fn an_agent_whose_disk_was_full_before_keeps_all_from_beginning() {
     assert_eq!((full.wait().code(), stays.wait().code()), (Some(3), Some(3)));
     assert!(target.seen().len() < 500, "no load without a record");
 }
+
+/// A service manager starts it again as it was: what is there from before is nobody's any more, and in nobody's way.
+#[test]
+fn an_agent_that_is_started_again_takes_the_next_name() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    place.file("kept/run.json", "{}");
+    // As one leaves it that is killed while it makes ready.
+    place.file("killed.files/plan.toml", "");
+    let agents = ["kept", "killed"].map(|folder| bus.agent(&place, folder, &[]));
+    let run = bus.run(&place, "2", &[&target.url(), "-R", "100", "-d", "1s", "--no-preflight"]);
+    let said = run.wait();
+    said.run().assert_all("ok");
+    for (agent, folder) in agents.into_iter().zip(["kept-2", "killed-2"]) {
+        let said = agent.wait();
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(said.stderr.contains(&format!("; its record goes to {folder}")), "{said:?}");
+        let own: Value = serde_json::from_str(&place.text(&format!("{folder}/run.json"))).expect("a document");
+        assert_eq!(own["status"], "complete");
+    }
+    assert_eq!(place.text("kept/run.json"), "{}");
+}

@@ -29,7 +29,7 @@ pub(super) struct Offered {
 }
 
 /// Where the files of a run are put, beside its record.
-const FILES: &str = "files";
+pub(super) const FILES: &str = "files";
 
 /// The run that was offered, from its plan to its record.
 pub(super) fn offered(
