@@ -3,7 +3,7 @@
 
 use crate::support::bus::Bus;
 use crate::support::hostile::healthy;
-use crate::support::{Place, Started};
+use crate::support::{Place, Started, finish};
 use serde_json::Value;
 
 /// An agent that hears of a full disk as an error.
@@ -69,8 +69,30 @@ fn an_agent_that_is_started_again_takes_the_next_name() {
         let said = agent.wait();
         assert_eq!(said.code(), Some(0), "{said:?}");
         assert!(said.stderr.contains(&format!("; its record goes to {folder}")), "{said:?}");
-        let own: Value = serde_json::from_str(&place.text(&format!("{folder}/run.json"))).expect("a document");
+        let own: Value =
+            serde_json::from_str(&place.text(&format!("{folder}/run.json"))).expect("a document");
         assert_eq!(own["status"], "complete");
     }
     assert_eq!(place.text("kept/run.json"), "{}");
+}
+
+/// What is in the way of the run of all, as a disk is that is full, costs none of the records.
+#[test]
+fn records_are_named_where_the_run_of_all_can_not_be_made() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let agent = bus.agent(&place, "own", &[]);
+    let run = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "2s", "--no-preflight"]);
+    target.wait_for(50);
+    place.file("out/in-the-way", "");
+    let said = run.wait();
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    for part in ["the agents' records are in out.agents", "out is not empty"] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    assert_eq!(agent.wait().code(), Some(0));
+    // As it was told to, by a shell.
+    assert!(said.stderr.contains("`unblink merge out.agents/* -o DIR`"), "{said:?}");
+    let merge = "exec \"$0\" merge out.agents/* -o whole --json --no-store";
+    finish(&mut place.shell(merge, &[])).run().assert_all("ok");
 }
