@@ -34,7 +34,7 @@ pub(crate) use offered::files;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::document::{Agent, RunDocument, RunStatus};
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, replay};
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::plan::Plan;
@@ -240,6 +240,16 @@ fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
     };
     let is_elsewhere = args.target.unix_socket.is_some() || !args.target.connect_to.is_empty();
     !is_elsewhere && planned.requests.origin_names().all(|origin| is_one(origin.host))
+}
+
+/// Why a run has ended early that nobody here has interrupted, as far as its document tells.
+pub(crate) fn stopped(document: &RunDocument) -> String {
+    let is_stopped =
+        |agent: &&Agent| agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Interrupted);
+    match document.agents.iter().find(is_stopped) {
+        Some(agent) => format!("an agent was stopped ({})", agent.plan.name()),
+        None => "what an agent has recorded breaks off".into(),
+    }
 }
 
 /// Neither a run nor its agents have left anything there.
