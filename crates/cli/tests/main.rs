@@ -16,6 +16,7 @@ mod watched;
 mod acknowledged;
 mod agents;
 mod agents_disks;
+mod agents_ended;
 mod agents_faults;
 mod agents_interrupted;
 mod agents_limits;

@@ -358,7 +358,8 @@ impl Coordinator {
                 Stage::Refused(refusal) => {
                     reasons.push(format!("{}: {}", member.name(), refusal.reasons.join("; ")))
                 }
-                Stage::Ended(Ended { error: Some(why), .. }) => {
+                Stage::Ended(Ended { error: Some(why), .. })
+                | Stage::Ended(Ended { stopped_by: Some((_, why)), .. }) => {
                     reasons.push(format!("{}: {why}", member.name()))
                 }
                 _ => all = false,

@@ -79,6 +79,9 @@ impl Lead for Led<'_> {
             match action {
                 Action::Begin { start_at, told, reading } => {
                     self.stopping.lock().start_at = Some(start_at);
+                    // The others count on it from now on, and once the load is over its record is still to be fetched.
+                    self.interruptions
+                        .defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
                     let (at_monotonic_ns, told) = (self.time.monotonic_ns(start_at), OwnTime::told(told));
                     return Ok(Begun {
                         at_monotonic_ns,
@@ -98,8 +101,6 @@ impl Lead for Led<'_> {
 
     fn follow(&mut self, stopper: Stopper, start: Instant, script: Option<Arc<Script>>) {
         self.script = script;
-        // Once the load is over, its record is still to be fetched.
-        self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);
         self.bus.record(self.folder.clone(), &RECORD);
     }

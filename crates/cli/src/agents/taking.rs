@@ -7,6 +7,7 @@ use crate::args::Exports;
 use crate::args::agents::{AgentArgs, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
+use crate::run::lead::UNBEGUN;
 use crate::signals::Interruptions;
 use crate::{config, environment, exit, inputs, output, replay, run};
 use anyhow::{Context, Result, bail};
@@ -133,7 +134,9 @@ fn taken(
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
     let (error, notes) = (led.unwritten.take(), led.notes());
     let fell_short = was_left_alone || error.is_some();
-    let ended = Ended { code: exit::of_run(&document), stopped_by, error, notes, files };
+    let is_unbegun = stopped_by.as_ref().is_some_and(|(_, why)| why == UNBEGUN);
+    let code = if is_unbegun { exit::INTERRUPTED } else { exit::of_run(&document) };
+    let ended = Ended { code, stopped_by, error, notes, files };
     Ok(Offered { ended, fell_short })
 }
 
