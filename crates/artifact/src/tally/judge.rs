@@ -1,11 +1,12 @@
 //! The account of arrivals and what follows from it for the run's validity.
 
 use super::OriginEnding;
+use super::early::stopped_alone;
 use super::{Ending, Tally, arrivals, share};
 use crate::causes;
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
-    Validity, stopped,
+    Validity,
 };
 use unblink_analysis::cross_check::CrossChecked;
 use unblink_analysis::evidence::{Address, BrokenConnections, End, Evidence, Model, Pool, Replayed, Users};
@@ -48,7 +49,7 @@ impl Tally {
         match self.part {
             Some(_) => arrivals,
             None => {
-                let withheld = ending.withheld + stopped(&ending.agents);
+                let withheld = ending.withheld + stopped_alone(&ending.agents);
                 let lost = ending.lost();
                 Arrivals { scheduled: arrivals.scheduled + withheld + lost, withheld, lost, ..arrivals }
             }
