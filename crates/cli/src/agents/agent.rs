@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 use unblink_artifact::document::named_shares;
 use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
@@ -94,7 +95,8 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let part = done?;
         let (code, next) = (part.code, part.next);
         known = part.known;
-        if code != exit::OK {
+        // Its user may have waited for the record alone.
+        if code != exit::OK || !interruptions.wait(Duration::ZERO) {
             return Ok(code);
         }
         machine.after = match next {
