@@ -1,8 +1,6 @@
 //! The document of a sign-off: the stages of a plan, each with what came of it.
 
-use crate::document::{
-    Environment, Quantile, RunDocument, RunStatus, SloResult, Tool, ValidityStatus, VerdictStatus,
-};
+use crate::document::{Environment, Quantile, RunDocument, SloResult, Tool, ValidityStatus, VerdictStatus};
 use crate::knee::{KneeAtLeast, KneeBracket, KneeDocument, KneeRefusal, KneeStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,10 +218,10 @@ impl SignoffStage {
         matches!(self.status, StageStatus::Ended | StageStatus::NotRun)
     }
 
-    /// Takes over what came of a run.
-    pub fn take_run(&mut self, run: &RunDocument, exit_code: u8) {
+    /// Takes over what came of a run, which was cut off where the sign-off itself `is_interrupted`.
+    pub fn take_run(&mut self, run: &RunDocument, is_interrupted: bool, exit_code: u8) {
         self.run = Some(StageRun::of(run));
-        self.end(run.status == RunStatus::Interrupted, exit_code);
+        self.end(is_interrupted, exit_code);
         // By its objectives alone a run may pass whose figures are not to be trusted: nothing is signed off by it.
         if run.validity.status == ValidityStatus::Invalid && self.verdict == Some(VerdictStatus::Pass) {
             self.verdict = Some(VerdictStatus::Inconclusive);

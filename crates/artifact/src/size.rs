@@ -3,7 +3,7 @@
 
 use crate::document::{Environment, Tool};
 pub use unblink_analysis::fleet::constants::Constant;
-pub use unblink_analysis::fleet::{Agent, Bound, Dealt, Fleet, Limit, Total};
+pub use unblink_analysis::fleet::{Agent, Bound, Dealt, Fleet, Limit, OpenBefore, Total};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,8 @@ pub struct SizeLoad {
     pub operations: u32,
     /// Addresses and ports of the target that connections are spread over.
     pub addresses: u32,
+    /// Connections are opened before the load, so that a stall opens none.
+    pub open_before: bool,
     /// The number of agents that was asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents_asked: Option<u32>,

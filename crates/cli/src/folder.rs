@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::document::{GuardKind, RunDocument};
+use unblink_artifact::folder::{FolderError, FolderWriter};
 use unblink_artifact::tally::Tally;
 use unblink_core::record::Interval;
 
@@ -72,6 +73,53 @@ impl Observer for FolderWriter {
         }
         None
     }
+}
+
+/// The record of a run, which a run of many machines can't go on without.
+pub(crate) struct Recorder {
+    writer: FolderWriter,
+    /// Others know of this run what is recorded, and nothing else.
+    is_needed: bool,
+    /// Why it is not whole.
+    failed: Option<String>,
+}
+
+impl Recorder {
+    pub(crate) fn new(writer: FolderWriter, is_needed: bool) -> Recorder {
+        Recorder { writer, is_needed, failed: None }
+    }
+
+    /// Leaves the document. Gives why the record is not whole, if others need it.
+    pub(crate) fn finish(self, document: &RunDocument) -> Option<String> {
+        let Recorder { writer, is_needed, mut failed } = self;
+        if let Err(error) = writer.finish(document) {
+            output::note(format_args!("warning: {error}"));
+            failed = failed.or_else(|| is_needed.then(|| unwritten(error)));
+        }
+        failed
+    }
+}
+
+/// Load of which nobody will know what came of it is offered for nothing, and no rule of who leads sees what it does.
+impl Observer for Recorder {
+    fn look(&mut self, interval: &Interval, tally: &mut Tally) -> Option<End> {
+        if !self.is_needed {
+            return self.writer.look(interval, tally);
+        }
+        let error = self.writer.interval(interval).err()?;
+        let why = unwritten(error);
+        output::note(format_args!("error: {why}: no more load is offered"));
+        self.failed = Some(why.clone());
+        Some(End::by_guard(GuardKind::Record, why, interval.start + interval.length))
+    }
+}
+
+fn unwritten(error: FolderError) -> String {
+    let why = match error {
+        FolderError::Write { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    format!("the record can't be written any more: {why}")
 }
 
 #[cfg(test)]

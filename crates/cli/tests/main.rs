@@ -16,6 +16,8 @@ mod watched;
 mod acknowledged;
 mod agents;
 mod agents_cut;
+mod agents_disks;
+mod agents_ended;
 mod agents_faults;
 mod agents_files;
 mod agents_interrupted;

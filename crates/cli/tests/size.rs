@@ -35,9 +35,41 @@ fn the_worked_example() {
     let bounds = fleet["bounds"].as_array().expect("bounds");
     let processors = bounds.iter().find(|bound| bound["limit"] == "processor").expect("processors");
     assert_eq!(processors["agents_if_equal"], 25);
+    let opening = bounds.iter().find(|bound| bound["limit"] == "opening").expect("opening");
+    assert_eq!((&opening["agents_if_equal"], opening.get("stall_s_max")), (&120.into(), None));
     assert_eq!(fleet["largest"]["connections_max"], 28_232);
     let even = sized(&[&EXAMPLE[..], &["--arrivals", "even"]].concat());
     assert_eq!(even["fleet"]["agents"], 355);
+}
+
+/// A fleet that can't open connections in time is not called enough; one whose connections are open is.
+#[test]
+fn connections_that_can_not_be_opened_in_time() {
+    let secure = [&EXAMPLE[..], &["--tls", "--body", "2k"]].concat();
+    let place = Place::new();
+    let said = place.call(&secure);
+    let flat = |said: &Said| said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let text = flat(&said);
+    assert!(text.starts_with("NOT POSSIBLE") && text.contains("opening connections binds first"), "{text}");
+    assert!(text.contains("(run -c 10000384; here --open-before). Then 512 agents would do."), "{text}");
+    let slow = sized(&secure);
+    check(&slow, "size");
+    assert_eq!(slow["fleet"]["bounds"][0]["limit"], "opening");
+    let before = [&secure[..], &["--open-before"]].concat();
+    let said = place.call(&before);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(flat(&said).starts_with("ENOUGH 512 agents with 2 workers each"), "{said:?}");
+    assert!(flat(&said).contains("with connections opened before (run -c 10000384)."), "{said:?}");
+    let open = sized(&before);
+    check(&open, "size");
+    assert_eq!((&open["load"]["open_before"], &open["fleet"]["agents"]), (&true.into(), &512.into()));
+    let plain = sized(&[&EXAMPLE[..], &["--open-before"]].concat());
+    assert_eq!(plain["fleet"]["total"]["connections_at_rest"], 10_000_384);
+    // A stall that is no longer than answers take opens none.
+    let calm = place.call(&["size", "-R", "10M", "--latency", "20ms", "--stall", "20ms", "--tls"]);
+    assert_eq!(calm.code(), Some(0), "{calm:?}");
+    assert!(flat(&calm).contains("A longer stall would open a connection"), "{calm:?}");
 }
 
 /// The page shows what the command prints, and every constant with its value and source.
@@ -63,7 +95,7 @@ fn on_paper_up_to_the_highest_rate() {
     let said = place.call(&["size", "-R", "100M", "--stall", "1s"]);
     assert_eq!(said.code(), Some(1), "{said:?}");
     assert!(said.stdout.starts_with("NOT POSSIBLE"), "{said:?}");
-    let four = ["size", "-R", "100M", "--stall", "1s", "--addresses", "4"];
+    let four = ["size", "-R", "100M", "--stall", "1s", "--addresses", "4", "--open-before"];
     let faster = sized(&[&four[..], &["--set", "merge_ms_per_agent_second=0.4"]].concat());
     assert_eq!((&faster["fleet"]["agents"], &faster["fleet"]["is_enough"]), (&1_024.into(), &true.into()));
     // So many can't be merged by half a processor.

@@ -254,7 +254,9 @@ impl Coordinator {
     }
 
     fn fail_for(&mut self, now: Time, why: NotBegun) {
-        self.phase = Phase::Failed { why, until: now + LEAVE_FOR };
+        // Who has confirmed a start leaves once that has passed, with a record in which nothing is.
+        let from = if let Phase::Going { start_at } = self.phase { now.max(start_at) } else { now };
+        self.phase = Phase::Failed { why, until: from + LEAVE_FOR };
         self.say_again_at = now;
     }
 
@@ -356,7 +358,8 @@ impl Coordinator {
                 Stage::Refused(refusal) => {
                     reasons.push(format!("{}: {}", member.name(), refusal.reasons.join("; ")))
                 }
-                Stage::Ended(Ended { error: Some(why), .. }) => {
+                Stage::Ended(Ended { error: Some(why), .. })
+                | Stage::Ended(Ended { stopped_by: Some((_, why)), .. }) => {
                     reasons.push(format!("{}: {why}", member.name()))
                 }
                 _ => all = false,

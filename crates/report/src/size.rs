@@ -6,7 +6,7 @@ use crate::block::{Block, Paint, Section, Table, Tone, left, plain, right};
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::Screen;
-use limits::{is_held_by_answers, limits, name, whole_rate};
+use limits::{is_held_by_answers, limits, name, stall_opens, whole_rate};
 use unblink_artifact::size::{Constant, ConstantsDocument, Limit, SizeDocument};
 
 /// The answer, what breaks first, and what each agent and all of them do.
@@ -54,19 +54,27 @@ fn answer(doc: &SizeDocument) -> (Tone, &'static str, String) {
         false => format!("through a stall of {}", format::duration(doc.load.stall_ns)),
     };
     if fleet.is_enough {
-        return (Tone::Good, "ENOUGH", format!("{agents} offer {rate} {while_held}."));
+        let before = match doc.load.open_before {
+            true => format!(", with connections opened before (run -c {})", fleet.total.connections),
+            false => String::new(),
+        };
+        return (Tone::Good, "ENOUGH", format!("{agents} offer {rate} {while_held}{before}."));
     }
     let most = whole_rate(fleet.per_s_max);
     let first = fleet.bounds.first().map_or("", |bound| name(bound.limit));
-    // More of them say more than can be taken in.
-    if let Some(bound) = fleet.bounds.first().filter(|bound| bound.agents_max.is_some())
-        && bound.per_s_max < doc.load.per_s
-    {
+    // More of them say more than can be taken in: so many carry nothing, whatever else binds.
+    let mut bounds = fleet.bounds.iter().enumerate();
+    let too_many = bounds.find(|(place, bound)| {
+        bound.agents_max.is_some()
+            && bound.per_s_max < doc.load.per_s
+            && (*place == 0 || fleet.per_s_max == 0.0)
+    });
+    if let Some((_, bound)) = too_many {
         let most = format::plural(bound.agents_max.unwrap_or_default(), "such agent", "such agents");
         let what = format!("are more than {} allows, which is {most}.", name(bound.limit));
         return not_enough(doc, format!("{agents} {what}"));
     }
-    let is_one = |limit| matches!(limit, Limit::Network | Limit::Bus | Limit::Merge);
+    let is_one = |limit| matches!(limit, Limit::Opening | Limit::Network | Limit::Bus | Limit::Merge);
     let bind = if fleet.bounds.first().is_some_and(|bound| is_one(bound.limit)) { "binds" } else { "bind" };
     let what = format!("carry up to {most} of {rate} {while_held}: {first} {bind} first.");
     not_enough(doc, format!("{agents} {what}"))
@@ -94,6 +102,9 @@ fn asked(doc: &SizeDocument) -> String {
     if let Some(requests) = load.requests_per_connection {
         parts.push(format!("{} a connection", format::plural(requests, "request", "requests")));
     }
+    if load.open_before {
+        parts.push("connections opened before the load".into());
+    }
     parts.push(format!(
         "agents of {} and {}",
         format::plural(u64::from(machine.cores), "core", "cores"),
@@ -105,19 +116,23 @@ fn asked(doc: &SizeDocument) -> String {
 fn largest(doc: &SizeDocument) -> Option<Section> {
     let agent = &doc.fleet.largest;
     let [sent, received] = agent.network_bits_per_s.map(bits);
-    let mut rows = vec![
-        row("requests", format::rate(agent.per_s)),
-        row("processors busy", format::number(agent.cores_busy)),
-        row("one worker, while a stall opens connections", format::percent(agent.worker_busy_in_stall)),
+    let mut rows = Vec::new();
+    if let Some(streams) = agent.streams {
+        rows.push(row("streams of 1\u{202f}024", format::count(streams)));
+    }
+    rows.push(row("requests", format::rate(agent.per_s)));
+    rows.push(row("processors busy", format::number(agent.cores_busy)));
+    if stall_opens(doc) {
+        let busy = format::percent(agent.worker_busy_in_stall);
+        rows.push(row("one worker, while a stall opens connections", busy));
+    }
+    rows.extend([
         row("connections in the stall", format::count(agent.connections)),
         row("local ports for them", format::count(agent.connections_max)),
         row("descriptors", format::count(agent.descriptors)),
         row("sent, received", format!("{sent}, {received}")),
         row("reported", format!("{}/s", format::bytes(agent.bus_bytes_per_s.ceil() as u64))),
-    ];
-    if let Some(streams) = agent.streams {
-        rows.insert(0, row("streams of 1\u{202f}024", format::count(streams)));
-    }
+    ]);
     section("The largest agent", String::new(), vec![Block::Table(Table::new([left(""), right("")], rows))])
 }
 
@@ -178,7 +193,8 @@ fn bits(per_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unblink_artifact::size::{Agent, Bound, Dealt, Fleet, SIZE_SCHEMA, SizeLoad, SizeMachine, Total};
+    use unblink_artifact::size::{Agent, Bound, Dealt, Fleet, OpenBefore, Total};
+    use unblink_artifact::size::{SIZE_SCHEMA, SizeLoad, SizeMachine};
 
     fn document() -> SizeDocument {
         let bound = |limit, agents_if_equal, per_s_max, stall_s_max| Bound {
@@ -195,12 +211,13 @@ mod tests {
                 latency_ns: 20_000_000,
                 stall_ns: 1_000_000_000,
                 dealt: Dealt::Streams,
-                tls: true,
+                tls: false,
                 request_body_bytes: 0,
                 answer_body_bytes: 2_048,
                 requests_per_connection: None,
                 operations: 1,
                 addresses: 1,
+                open_before: false,
                 agents_asked: None,
             },
             machine: SizeMachine { cores: 4, nic_bits_per_s: 10e9 },
@@ -208,9 +225,11 @@ mod tests {
                 is_enough: true,
                 agents: 512,
                 workers_per_agent: 1,
-                agents_if_equal: 355,
+                agents_if_equal: Some(355),
+                if_open_before: None,
                 bounds: vec![
                     bound(Limit::Ports, 355, 14_454_784.9, Some(1.445_478)),
+                    bound(Limit::Opening, 120, 21_351_125.9, None),
                     bound(Limit::Processor, 39, 33_323_000.0, None),
                 ],
                 per_s_max: 14_454_784.9,
@@ -219,7 +238,7 @@ mod tests {
                     streams: Some(2),
                     per_s: 19_531.25,
                     cores_busy: 0.15,
-                    worker_busy_in_stall: 3.236,
+                    worker_busy_in_stall: 0.468,
                     connections: 19_532,
                     connections_max: 28_232,
                     descriptors: 19_596,
@@ -256,9 +275,74 @@ mod tests {
         assert!(flat(&shown(&all_cores)).starts_with("ENOUGH 512 agents with 1 worker each offer"));
         assert!(text.contains("355 agents would do if shares were equal"), "{text}");
         assert!(text.contains("this fleet carries stalls of up to 1.44 s"), "{text}");
-        assert!(text.contains("open them before (run -c"), "{text}");
+        assert!(flat(&text).contains("opening connections ≥ 120 21 351 125/s –"), "{text}");
+        assert!(flat(&text).contains("one worker, while a stall opens connections 46.8 %"), "{text}");
         assert!(!text.contains("Constants"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    /// What helps where connections can't be opened in time: opening them before, if that is enough.
+    #[test]
+    fn connections_that_are_opened_too_slowly() {
+        let flat = |doc: &SizeDocument| shown(doc).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut doc = document();
+        (doc.load.tls, doc.fleet.is_enough, doc.fleet.agents_if_equal) = (true, false, None);
+        (doc.fleet.agents, doc.fleet.workers_per_agent) = (256, 4);
+        (doc.fleet.per_s_max, doc.fleet.stall_s_max) = (6_180_485.8, 0.02);
+        doc.fleet.largest.worker_busy_in_stall = 1.618;
+        let opening = Bound {
+            limit: Limit::Opening,
+            agents_if_equal: 415,
+            agents_max: None,
+            per_s_max: 6_180_485.8,
+            stall_s_max: Some(0.02),
+        };
+        doc.fleet.bounds[1] = opening;
+        doc.fleet.bounds.swap(0, 1);
+        doc.fleet.if_open_before = Some(OpenBefore { agents: 512, connections: 10_000_384 });
+        let text = flat(&doc);
+        assert!(text.starts_with("NOT POSSIBLE"), "{text}");
+        assert!(text.contains(
+            "carry up to 6 180 485/s of 10 000 000/s through a stall of 1 s: opening connections binds"
+        ));
+        assert!(text.contains("opening connections ≥ 415 6 180 485/s 20 ms"), "{text}");
+        assert!(
+            text.contains("this fleet carries no stall that is longer than answers take anyway"),
+            "{text}"
+        );
+        assert!(text.contains("takes 162 % of a worker's processor, so arrivals would wait"), "{text}");
+        assert!(text.contains("(run -c 10000384; here --open-before). Then 512 agents would do."), "{text}");
+        assert!(!text.contains("if shares were equal") && !text.contains("ot any"), "{text}");
+        doc.fleet.if_open_before = None;
+        let text = flat(&doc);
+        assert!(text.contains("is not enough by itself") && !text.contains("would do"), "{text}");
+        // Nothing opens in a stall that is shorter than answers.
+        (doc.load.stall_ns, doc.fleet.is_enough) = (10_000_000, true);
+        doc.fleet.bounds.remove(0);
+        let text = flat(&doc);
+        assert!(text.contains("A longer stall would open a connection for each arrival"), "{text}");
+        assert!(!text.contains("one worker, while"), "{text}");
+    }
+
+    /// A fleet that is larger for opening connections alone says what the smaller one would take; one with a pool has all of it.
+    #[test]
+    fn connections_that_are_opened_before() {
+        let flat = |doc: &SizeDocument| shown(doc).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut doc = document();
+        doc.fleet.if_open_before = Some(OpenBefore { agents: 36, connections: 1_000_008 });
+        let text = flat(&doc);
+        assert!(text.contains("(run -c 1000008; here --open-before), 36 agents would do"), "{text}");
+        assert!(!text.contains("would wait for connections"), "{text}");
+        (doc.load.open_before, doc.fleet.if_open_before) = (true, None);
+        (doc.fleet.total.connections, doc.fleet.largest.worker_busy_in_stall) = (10_000_384, 1.618);
+        doc.fleet.bounds.remove(1);
+        let text = flat(&doc);
+        assert!(
+            text.contains("through a stall of 1 s, with connections opened before (run -c 10000384)."),
+            "{text}"
+        );
+        assert!(text.contains("connections opened before the load"), "{text}");
+        assert!(!text.contains("--open-before") && !text.contains("one worker, while"), "{text}");
     }
 
     /// What all agents meet has a greatest number of them, and a remedy where it breaks first.
@@ -286,6 +370,12 @@ mod tests {
         assert!(text.starts_with("NOT ENOUGH 512 agents with 1 worker each"), "{text}");
         assert!(text.contains("are more than merging allows, which is 127 such agents."), "{text}");
         assert!(text.contains(told) && text.contains("fewer requests"), "{text}");
+        // Too many carry nothing, whatever breaks before.
+        let mut many = doc.clone();
+        (many.fleet.bounds[0].per_s_max, many.fleet.per_s_max) = (9.0e6, 0.0);
+        many.fleet.bounds.swap(0, 1);
+        let text = flat(&shown(&many));
+        assert!(text.contains("are more than merging allows") && !text.contains("0/s of"), "{text}");
         // Ports bind the largest fleet that can be merged.
         doc.fleet.bounds = vec![document().fleet.bounds[0].clone(), merge(127, 10e6)];
         (doc.fleet.agents, doc.fleet.per_s_max) = (127, 3.5e6);
@@ -362,9 +452,8 @@ mod tests {
         let mut doc = document();
         doc.load.dealt = Dealt::Equally;
         doc.fleet.largest.streams = None;
-        doc.fleet.largest.worker_busy_in_stall = 0.9;
         let text = shown(&doc);
-        assert!(!text.contains("if shares were equal") && !text.contains("open them before"), "{text}");
+        assert!(!text.contains("if shares were equal") && !text.contains("--open-before"), "{text}");
         assert!(!text.contains("streams"), "{text}");
         doc.fleet.is_enough = false;
         doc.fleet.stall_s_max = 0.0;

@@ -27,15 +27,21 @@ pub struct Requests {
 impl Requests {
     /// Processor time of one, in µs, with its share of a connection.
     pub fn cpu_us(&self, constants: &Constants) -> f64 {
-        let each = if self.tls { Name::CpuPerRequestTls } else { Name::CpuPerRequest };
-        let opened = self.per_connection.map_or(0.0, |requests| 1.0 / requests as f64);
-        let mb = (self.sent_bytes + self.answer_bytes) as f64 / 1e6;
-        constants.get(each) + mb * constants.get(Name::CpuPerMb) + opened * self.opening_us(constants)
+        self.cpu_us_with(self.per_connection.map_or(0.0, |requests| 1.0 / requests as f64), constants)
     }
 
-    /// Processor time of a connection that is opened, in µs.
-    pub fn opening_us(&self, constants: &Constants) -> f64 {
-        constants.get(if self.tls { Name::CpuPerConnectionTls } else { Name::CpuPerConnection })
+    /// The same of one that opens a connection of its own, as each arrival of a stall does.
+    pub fn cpu_us_opening(&self, constants: &Constants) -> f64 {
+        self.cpu_us_with(1.0, constants)
+    }
+
+    fn cpu_us_with(&self, opened: f64, constants: &Constants) -> f64 {
+        let (each, opening) = match self.tls {
+            true => (Name::CpuPerRequestTls, Name::CpuPerConnectionTls),
+            false => (Name::CpuPerRequest, Name::CpuPerConnection),
+        };
+        let mb = (self.sent_bytes + self.answer_bytes) as f64 / 1e6;
+        constants.get(each) + mb * constants.get(Name::CpuPerMb) + opened * constants.get(opening)
     }
 
     /// Bytes on the wire of a request, and of its answer.
@@ -106,6 +112,9 @@ mod tests {
         assert_eq!(PLAIN.cpu_us(&constants), 4.96);
         let mb = Requests { tls: true, answer_bytes: 1_000_000, per_connection: Some(4), ..PLAIN };
         assert!((mb.cpu_us(&constants) - (7.53 + 74.6 + 158.0 / 4.0)).abs() < 1e-9);
+        // An arrival opens one connection, however many requests a connection takes.
+        assert!((mb.cpu_us_opening(&constants) - (7.53 + 74.6 + 158.0)).abs() < 1e-9);
+        assert!((PLAIN.cpu_us_opening(&constants) - (4.96 + 43.0)).abs() < 1e-9);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! A machine that offers shares of a load is an agent; each share has a worker. An agent must carry its share with the
 //! processors, the network, the local ports and the descriptors that it has. The largest share decides, since Poisson arrivals are
 //! streams that are dealt whole. What a load needs most is rarely the rate: while the target stalls, every arrival needs a
-//! connection, and connections to one address are limited by local ports. docs/sizing.md has the formulas.
+//! connection, which a worker must open in time, and connections to one address are limited by local ports. docs/sizing.md has the
+//! formulas.
 
 pub mod constants;
 pub mod cost;
@@ -35,6 +36,8 @@ pub struct Load {
     pub requests: Requests,
     /// Addresses and ports of the target that connections are spread over.
     pub addresses: u32,
+    /// All connections that a stall takes are opened before the load (`run -c`). Otherwise each arrival of a stall opens one.
+    pub open_before: bool,
 }
 
 /// A machine to offer it from.
@@ -57,9 +60,10 @@ pub struct Agent {
     pub per_s: f64,
     /// Processors that are busy while all is well.
     pub cores_busy: f64,
-    /// How much of its processor the busiest worker needs while each arrival of a stall opens a connection. Above 1 it can't.
+    /// How much of its processor the busiest worker needs if each arrival of a stall opens a connection. Above 1 it can't, which matters
+    /// unless they are opened before the load.
     pub worker_busy_in_stall: f64,
-    /// Connections in the stall.
+    /// Connections in the stall, or those that are opened before the load.
     pub connections: u64,
     /// Those it may have to all addresses of the target.
     pub connections_max: u64,
@@ -79,9 +83,9 @@ pub struct Total {
     pub cores_busy: f64,
     /// Processors that this takes, with what must be left free of each.
     pub cores: f64,
-    /// Connections in the stall.
+    /// Connections in the stall, or those that are opened before the load.
     pub connections: u64,
-    /// Connections while all is well.
+    /// Connections while all is well: as many, if they are opened before the load.
     pub connections_at_rest: u64,
     /// Sent and received, in bits per second.
     pub network_bits_per_s: [f64; 2],
@@ -89,6 +93,16 @@ pub struct Total {
     pub bus_bytes_per_s: f64,
     /// Processors that merging their reports keeps busy.
     pub merge_cores_busy: f64,
+}
+
+/// A fleet for which connections are opened before the load.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SizeOpenBefore")]
+pub struct OpenBefore {
+    /// Machines.
+    pub agents: u32,
+    /// Connections of all of them (`run -c`).
+    pub connections: u64,
 }
 
 /// A fleet, and whether it carries the load.
@@ -102,8 +116,12 @@ pub struct Fleet {
     pub agents: u32,
     /// Shares, and threads, of each.
     pub workers_per_agent: u32,
-    /// How many would be enough if shares were equal, whatever the number of streams.
-    pub agents_if_equal: u64,
+    /// How many would be enough if shares were equal, as those of even arrivals are; absent where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents_if_equal: Option<u32>,
+    /// What would be enough if connections were opened before the load; absent unless it is less, or this fleet is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_open_before: Option<OpenBefore>,
     /// What each limit allows, the one that breaks first in front.
     pub bounds: Vec<Bound>,
     /// The highest rate that it carries through the stall.
@@ -120,26 +138,41 @@ pub struct Fleet {
 /// has a worker for each of its cores, as an agent has by itself, unless there are more than streams, or fewer are dealt better.
 pub fn size(load: &Load, machine: &Machine, constants: &Constants, agents: Option<u32>) -> Fleet {
     let bounds = Bounds::of(load, machine, constants);
-    let agents_if_equal = bounds.agents_if_equal();
-    let workers = |agents: u32| (1..=machine.cores.min(STREAMS as u32 / agents)).rev();
-    let dealing = |agents, workers| Dealing { dealt: load.dealt, agents, workers };
-    let all = |agents: u32| workers(agents).map(move |workers| dealing(agents, workers));
-    let is_enough = |dealing: &Dealing| bounds.per_s_max(*dealing) >= load.per_s * (1.0 - CLOSE);
     // The first of those that carry as much.
     let most = |best: Option<Dealing>, next: Dealing| match best {
         Some(best) if bounds.per_s_max(best) >= bounds.per_s_max(next) * (1.0 - CLOSE) => Some(best),
         _ => Some(next),
     };
-    let candidates = || match agents {
-        Some(agents) => agents..=agents,
-        None => 1..=STREAMS as u32,
+    let enough = smallest(&bounds, load, machine, agents);
+    let chosen = enough.or_else(|| candidates(load, machine, agents).fold(None, most));
+    let mut fleet = bounds.fleet(chosen.expect("agents are 1 to 1,024, and one has a worker"));
+    let other = |load: Load, agents| {
+        let bounds = Bounds::of(&load, machine, constants);
+        smallest(&bounds, &load, machine, agents).map(|dealing| (dealing.agents, bounds.pool(dealing)))
     };
-    let enough = candidates().flat_map(all).find(is_enough);
-    let chosen = enough.or_else(|| candidates().flat_map(all).fold(None, most));
-    let chosen = chosen.expect("agents are 1 to 1,024, and one has a worker");
-    let mut fleet = bounds.fleet(chosen);
-    fleet.agents_if_equal = agents_if_equal;
+    fleet.agents_if_equal = other(Load { dealt: Dealt::Equally, ..*load }, None).map(|(agents, _)| agents);
+    if bounds.stall_opens() {
+        let open_before = other(Load { open_before: true, ..*load }, agents);
+        fleet.if_open_before = open_before
+            .filter(|(agents, _)| !fleet.is_enough || *agents < fleet.agents)
+            .map(|(agents, connections)| OpenBefore { agents, connections });
+    }
     fleet
+}
+
+/// How a load may be dealt, the fewest agents and of these the most workers first.
+fn candidates(load: &Load, machine: &Machine, agents: Option<u32>) -> impl Iterator<Item = Dealing> {
+    let (dealt, cores) = (load.dealt, machine.cores);
+    let agents = agents.map_or(1..=STREAMS as u32, |agents| agents..=agents);
+    agents.flat_map(move |agents| {
+        let workers = (1..=cores.min(STREAMS as u32 / agents)).rev();
+        workers.map(move |workers| Dealing { dealt, agents, workers })
+    })
+}
+
+/// The first that is enough.
+fn smallest(bounds: &Bounds<'_>, load: &Load, machine: &Machine, agents: Option<u32>) -> Option<Dealing> {
+    candidates(load, machine, agents).find(|dealing| bounds.per_s_max(*dealing) >= load.per_s * (1.0 - CLOSE))
 }
 
 /// Quotients of floating-point numbers are this exact.

@@ -5,8 +5,15 @@ use proptest::prelude::*;
 
 const PLAIN: Requests =
     Requests { tls: false, sent_bytes: 0, answer_bytes: 0, per_connection: None, operations: 1 };
-const TEN_MILLION: Load =
-    Load { per_s: 10e6, latency_s: 0.02, stall_s: 1.0, dealt: Dealt::Streams, requests: PLAIN, addresses: 1 };
+const TEN_MILLION: Load = Load {
+    per_s: 10e6,
+    latency_s: 0.02,
+    stall_s: 1.0,
+    dealt: Dealt::Streams,
+    requests: PLAIN,
+    addresses: 1,
+    open_before: false,
+};
 const MACHINE: Machine = Machine { cores: 4, nic_bits_per_s: 10e9 };
 
 fn sized(load: &Load) -> Fleet {
@@ -23,11 +30,16 @@ fn bound(fleet: &Fleet, limit: Limit) -> &Bound {
 fn ports_bind_ten_million_a_second_through_a_second() {
     let fleet = sized(&TEN_MILLION);
     assert!(fleet.is_enough);
-    assert_eq!((fleet.agents_if_equal, fleet.agents, fleet.workers_per_agent), (355, 512, 2));
+    assert_eq!((fleet.agents_if_equal, fleet.agents, fleet.workers_per_agent), (Some(355), 512, 2));
     assert_eq!(fleet.largest.streams, Some(2));
     assert_eq!((fleet.largest.connections, fleet.largest.connections_max), (19_532, 28_232));
     assert_eq!(bound(&fleet, Limit::Processor).agents_if_equal, 25);
     assert_eq!((fleet.bounds[0].limit, fleet.bounds[0].agents_if_equal), (Limit::Ports, 355));
+    // 47.96 µs of each stream's 9,765.625 are 0.468 of a worker; 479.6 processors are 119.9 agents.
+    let opening = bound(&fleet, Limit::Opening);
+    assert_eq!((opening.agents_if_equal, opening.stall_s_max, &fleet.if_open_before), (120, None, &None));
+    assert!((opening.per_s_max - 1_024e6 / 47.96).abs() < 1e-3, "{opening:?}");
+    assert!((fleet.largest.worker_busy_in_stall - 9_765.625 * 47.96e-6).abs() < 1e-12);
     // 28,232 of 19,531.25.
     assert!((fleet.per_s_max - 28_232.0 * 512.0).abs() < 1e-3);
     assert!((fleet.stall_s_max - 1.445_478_4).abs() < 1e-9, "{}", fleet.stall_s_max);
@@ -41,11 +53,79 @@ fn ports_bind_ten_million_a_second_through_a_second() {
     assert_eq!((even.agents, even.workers_per_agent, even.largest.streams), (355, 2, None));
 }
 
+/// A stream is 9,765.625/s, and opening a connection for each over TLS takes 165.68 µs: 1.618 of a worker's processor, and no share is
+/// less than a stream.
+#[test]
+fn no_fleet_is_enough_where_connections_are_opened_too_slowly() {
+    let load = Load { requests: Requests { tls: true, answer_bytes: 2_048, ..PLAIN }, ..TEN_MILLION };
+    let opening_us = 7.53 + 74.6 * 2_048e-6 + 158.0;
+    let fleet = sized(&load);
+    assert_eq!((fleet.is_enough, fleet.agents, fleet.workers_per_agent), (false, 256, 4));
+    let first = &fleet.bounds[0];
+    assert_eq!((first.limit, first.agents_if_equal), (Limit::Opening, 415));
+    assert!((first.per_s_max - 1_024e6 / opening_us).abs() < 1e-3 && first.per_s_max == fleet.per_s_max);
+    assert!((fleet.largest.worker_busy_in_stall - 9_765.625e-6 * opening_us).abs() < 1e-12);
+    // A stall that is no longer than answers take opens none, and any longer one does.
+    assert_eq!((first.stall_s_max, fleet.stall_s_max), (Some(0.02), 0.02));
+    // Equal shares are no smaller: there are 1,024 at most.
+    assert_eq!(
+        (fleet.agents_if_equal, sized(&Load { dealt: Dealt::Equally, ..load }).is_enough),
+        (None, false)
+    );
+    // 1,024 shares with 9,766 connections each.
+    let pool = OpenBefore { agents: 512, connections: 10_000_384 };
+    assert_eq!(fleet.if_open_before, Some(pool));
+
+    let before = sized(&Load { open_before: true, ..load });
+    assert_eq!((before.is_enough, before.agents, before.workers_per_agent), (true, 512, 2));
+    assert!(before.bounds.iter().all(|bound| bound.limit != Limit::Opening));
+    assert_eq!((before.largest.connections, &before.if_open_before), (19_532, &None));
+    assert_eq!((before.total.connections, before.total.connections_at_rest), (10_000_384, 10_000_384));
+    assert!((before.stall_s_max - 1.445_478_4).abs() < 1e-9, "{}", before.stall_s_max);
+
+    let calm = sized(&Load { stall_s: 0.02, ..load });
+    assert!(calm.is_enough && calm.bounds.iter().all(|bound| bound.limit != Limit::Opening));
+    assert_eq!((calm.stall_s_max, &calm.if_open_before), (0.02, &None));
+    assert!(sized(&Load { stall_s: 0.02, open_before: true, ..load }).stall_s_max > 0.02);
+}
+
+/// A million over TLS: 165.53 µs each are 165.5 processors, of one each, where 36 agents have ports enough.
+#[test]
+fn a_fleet_grows_for_opening_connections() {
+    let tls = Requests { tls: true, ..PLAIN };
+    let load = Load { per_s: 1e6, dealt: Dealt::Equally, requests: tls, ..TEN_MILLION };
+    let one = Machine { cores: 1, ..MACHINE };
+    let fleet = size(&load, &one, &Constants::default(), None);
+    assert_eq!((fleet.is_enough, fleet.agents, fleet.bounds[0].limit), (true, 166, Limit::Opening));
+    // 36 times 27,778.
+    assert_eq!(fleet.if_open_before, Some(OpenBefore { agents: 36, connections: 1_000_008 }));
+    let few = size(&load, &one, &Constants::default(), Some(165));
+    let of_few = few.if_open_before.map(|before| before.agents);
+    assert_eq!((few.is_enough, few.bounds[0].limit, of_few), (false, Limit::Opening, Some(165)));
+    assert!(!size(&load, &one, &Constants::default(), Some(35)).is_enough);
+}
+
+/// Each share of a pool has as many connections: enough for the share with most streams, of which an agent's others have fewer.
+#[test]
+fn a_pool_is_dealt_equally() {
+    let load = Load { per_s: 3e6, open_before: true, ..TEN_MILLION };
+    let dealing = Dealing { dealt: Dealt::Streams, agents: 341, workers: 3 };
+    let constants = Constants::default();
+    let of = |load: &Load| Bounds::of(load, &MACHINE, &constants).fleet(dealing);
+    // 1,023 shares: one has two streams, 5,859.375/s.
+    let (before, opened) = (of(&load), of(&Load { open_before: false, ..load }));
+    assert_eq!((before.largest.connections, before.total.connections), (3 * 5_860, 1_023 * 5_860));
+    assert_eq!((opened.largest.connections, opened.total.connections), (11_719, 3_000_000));
+    // 9,410 for each of three workers, of 28,232.
+    assert!((bound(&before, Limit::Ports).per_s_max - 9_410.0 * 512.0).abs() < 1e-3);
+    assert!((bound(&opened, Limit::Ports).per_s_max - 28_232.0 * 256.0).abs() < 1e-3);
+}
+
 /// On paper up to the highest rate: one stream is 97,657 connections then, so one address is not enough for any fleet. A coordinator
-/// that merges more agents than there are streams is given.
+/// that merges more agents than there are streams is given, and connections are opened before.
 #[test]
 fn a_hundred_million_take_four_addresses() {
-    let load = Load { per_s: 100e6, ..TEN_MILLION };
+    let load = Load { per_s: 100e6, open_before: true, ..TEN_MILLION };
     let mut constants = Constants::default();
     constants.set("merge_ms_per_agent_second", 0.4, "here").unwrap();
     let sized = |load: &Load| size(load, &MACHINE, &constants, None);
@@ -61,6 +141,11 @@ fn a_hundred_million_take_four_addresses() {
     let tls = sized(&Load { requests: Requests { tls: true, ..PLAIN }, addresses: 4, ..load });
     assert_eq!((tls.is_enough, tls.bounds[0].limit, tls.stall_s_max), (false, Limit::Processor, 0.0));
     assert!((tls.per_s_max - 1_024.0 * 0.5e6 / 7.53).abs() < 1e-3);
+    // Nor can it open 97,656 connections a second.
+    let opening = sized(&Load { open_before: false, addresses: 4, ..load });
+    assert_eq!((opening.is_enough, opening.bounds[0].limit), (false, Limit::Opening));
+    assert!((opening.per_s_max - 1_024e6 / 47.96).abs() < 1e-3);
+    assert_eq!(opening.if_open_before, Some(OpenBefore { agents: 1_024, connections: 1_024 * 97_657 }));
 }
 
 /// Agents have a worker for each core, as they do by themselves: no line takes one for all of them.
@@ -76,10 +161,13 @@ fn agents_use_all_their_cores() {
     let few = size(&Load { per_s: 50e3, stall_s: 0.5, ..TEN_MILLION }, &MACHINE, &Constants::default(), None);
     assert_eq!((few.agents, few.workers_per_agent), (1, 4));
     assert!(few.largest.worker_busy_in_stall < 1.0, "{}", few.largest.worker_busy_in_stall);
-    // Three streams for each of 342, which two workers have not.
-    let wider = Load { stall_s: 0.96, ..TEN_MILLION };
-    let fewer = size(&wider, &MACHINE, &Constants::default(), None);
+    // Three streams for each of 342, which two workers have not. One worker can't open their connections in time.
+    let wider = Load { stall_s: 0.96, open_before: true, ..TEN_MILLION };
+    let fewer = sized(&wider);
     assert_eq!((fewer.agents, fewer.workers_per_agent, fewer.largest.streams), (342, 1, Some(3)));
+    let opening = sized(&Load { open_before: false, ..wider });
+    assert_eq!((opening.agents, opening.workers_per_agent, opening.largest.streams), (512, 2, Some(2)));
+    assert_eq!(opening.if_open_before, Some(OpenBefore { agents: 342, connections: 342 * 28_125 }));
 }
 
 #[test]
@@ -87,7 +175,7 @@ fn each_limit_binds_where_it_must() {
     let calm = Load { stall_s: 0.0, ..TEN_MILLION };
     // 25 agents of 4 workers by their processors: 100 shares have 11 streams, which are 107,422/s, too much for one.
     let fleet = sized(&calm);
-    assert_eq!((fleet.agents_if_equal, fleet.bounds[0].limit), (25, Limit::Processor));
+    assert_eq!((fleet.agents_if_equal, fleet.bounds[0].limit), (Some(25), Limit::Processor));
     // 10 streams are 97,656/s, and 103 shares have no more.
     assert_eq!((fleet.agents, fleet.workers_per_agent, fleet.largest.streams), (26, 4, Some(40)));
     // A body of 2 kB: 2,298 bytes in two frames, 198.24 Gbit/s of 7 each.
@@ -130,7 +218,7 @@ fn with_enough_agents_what_all_of_them_meet_breaks_first() {
     // Where no fleet is small enough to be merged, the largest that is says what it carries.
     let through_a_stall = Load { stall_s: 1.0, ..fifty };
     let none = sized(&through_a_stall);
-    assert!(!none.is_enough && none.agents <= 127 && none.agents_if_equal == 355);
+    assert!(!none.is_enough && none.agents <= 127 && none.agents_if_equal.is_none());
     assert!(none.per_s_max > 0.0 && none.per_s_max < 10e6);
 
     // A slow bus: 1 MB/s of 14 kB for each of these agents.
@@ -150,11 +238,17 @@ fn with_enough_agents_what_all_of_them_meet_breaks_first() {
 
 #[test]
 fn a_fleet_that_is_given_is_judged() {
-    let fleet = size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(400));
+    let given = |load: &Load| size(load, &MACHINE, &Constants::default(), Some(400));
+    let fleet = given(&Load { open_before: true, ..TEN_MILLION });
     assert!(!fleet.is_enough && fleet.agents == 400);
     // Three streams each for some: 28,232 connections are all that one has.
     assert_eq!((fleet.largest.streams, fleet.bounds[0].limit), (Some(3), Limit::Ports));
     assert!((fleet.stall_s_max - 28_232.0 / (10e6 * 3.0 / 1_024.0)).abs() < 1e-9);
+    // One worker opens connections for 7.1 million a second then, two of two streams each have ports for 7.2.
+    let fleet = given(&TEN_MILLION);
+    assert_eq!((fleet.workers_per_agent, fleet.largest.streams), (2, Some(4)));
+    assert_eq!((fleet.bounds[0].limit, fleet.agents_if_equal), (Limit::Ports, Some(355)));
+    assert!((fleet.per_s_max - 28_232.0 * 256.0).abs() < 1e-3);
     assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(512)).is_enough);
     assert!(size(&TEN_MILLION, &MACHINE, &Constants::default(), Some(1_000)).is_enough);
 }
@@ -169,14 +263,15 @@ fn any_load() -> impl Strategy<Value = Load> {
             operations,
         });
     let dealt = prop_oneof![Just(Dealt::Streams), Just(Dealt::Equally)];
-    (2.0..8.0f64, 1e-4..2.0f64, 0.0..5.0f64, dealt, requests, 1u32..20).prop_map(
-        |(magnitude, latency_s, stall_s, dealt, requests, addresses)| Load {
+    (2.0..8.0f64, 1e-4..2.0f64, 0.0..5.0f64, dealt, requests, 1u32..20, any::<bool>()).prop_map(
+        |(magnitude, latency_s, stall_s, dealt, requests, addresses, open_before)| Load {
             per_s: 10f64.powf(magnitude).round(),
             latency_s,
             stall_s,
             dealt,
             requests,
             addresses,
+            open_before,
         },
     )
 }
@@ -201,7 +296,8 @@ proptest! {
         for harder in [
             Load { per_s: load.per_s * more, ..load },
             Load { stall_s: load.stall_s * more, ..load },
-            Load { latency_s: load.latency_s * more, ..load },
+            // Answers that take longer than the stall would open no connection in it.
+            Load { latency_s: load.latency_s * more, stall_s: load.stall_s * more, ..load },
             Load { requests: Requests { tls: true, ..load.requests }, ..load },
             Load { requests: body, ..load },
         ] {
@@ -226,7 +322,11 @@ proptest! {
         prop_assert!(fleet.workers_per_agent <= machine.cores);
         prop_assert_eq!(judged(fleet.agents), fleet.is_enough);
         if fleet.is_enough {
-            prop_assert!(u64::from(fleet.agents) >= fleet.agents_if_equal);
+            prop_assert!(fleet.agents_if_equal.is_some_and(|equal| equal <= fleet.agents));
+            prop_assert!(fleet.if_open_before.as_ref().is_none_or(|before| before.agents < fleet.agents));
+            prop_assert!(fleet.largest.connections <= fleet.largest.connections_max);
+            let opens = !load.open_before && load.stall_s > load.latency_s;
+            prop_assert!(!opens || fleet.largest.worker_busy_in_stall <= 1.0 + 1e-6);
             for fewer in [fleet.agents - 1, fleet.agents / 2] {
                 prop_assert!(fewer == 0 || !judged(fewer), "{} would do", fewer);
             }

@@ -136,7 +136,7 @@ pub enum GuardKind {
     KillFile,
     /// `--kill-url`.
     KillUrl,
-    /// Journeys came to more requests than the cap on the rate.
+    /// Journeys or retries came to more requests than the cap on the rate.
     MaxRate,
     /// The target's name came to an address that no load may go to.
     Moved,
@@ -144,6 +144,8 @@ pub enum GuardKind {
     Coordinator,
     /// Nothing was heard of that coordinator any more.
     Lease,
-    /// A machine was not ready at the start that was settled beforehand, and so sent nothing.
+    /// A machine was not ready at the start that was settled beforehand, or was told to end before it, and so sent nothing.
     LateStart,
+    /// A machine of many could not write its record any more, of which the others would never have known.
+    Record,
 }

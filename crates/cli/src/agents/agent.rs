@@ -1,8 +1,8 @@
 //! `unblink agent`: waits on the bus for a run, takes part in it, and leaves, or is there again for the next one.
 
-use super::keys;
 use super::led::{Led, NotBegun, Stopping, leave_with_input};
-use super::taking::{Offered, RunOf, offered};
+use super::taking::{FILES, Offered, RunOf, offered};
+use super::{beside, keys};
 use crate::args::agents::AgentArgs;
 use crate::clock::OwnTime;
 use crate::errors::PreflightFailed;
@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 use unblink_artifact::document::named_shares;
 use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
@@ -43,7 +44,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
     let options = keys::options(&args.bus)?;
     // Known before anybody counts on it.
     if let Some(folder) = &args.output {
-        output::check_folder(folder)?;
+        output::check_folder(&free_folder(folder, 1, args.in_place))?;
     }
     guard::only(&args.allow_target)?;
     let interruptions = signals::listen()?;
@@ -94,7 +95,8 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let part = done?;
         let (code, next) = (part.code, part.next);
         known = part.known;
-        if code != exit::OK {
+        // Its user may have waited for the record alone.
+        if code != exit::OK || !interruptions.wait(Duration::ZERO) {
             return Ok(code);
         }
         machine.after = match next {
@@ -131,14 +133,16 @@ pub(super) fn folder_of(named: &Path, run: u32, in_place: bool) -> PathBuf {
     named.with_file_name(name)
 }
 
-/// The same for a run that begins now: what is there belongs to another command.
+/// The same for a run that begins now: what is there belongs to another command, or to this one before it was started again.
 fn free_folder(named: &Path, run: u32, in_place: bool) -> PathBuf {
     let mut all = (run..).map(|number| folder_of(named, number, in_place));
-    let first = all.next().unwrap_or_default();
-    if run == 1 || !first.exists() {
-        return first;
-    }
-    all.find(|folder| !folder.exists()).unwrap_or(first)
+    all.find(|folder| is_free(folder)).unwrap_or_else(|| folder_of(named, run, in_place))
+}
+
+/// Nothing has been recorded there. An agent that was killed while it made ready has left files beside it.
+fn is_free(folder: &Path) -> bool {
+    let is_empty = || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    !beside(folder, FILES).exists() && (!folder.exists() || is_empty())
 }
 
 impl Taking<'_> {
@@ -167,17 +171,19 @@ impl Taking<'_> {
         let folder = Folder::named_or_new(named.as_ref(), "unblink-runs")?;
         if !args.quiet {
             let shares = named_shares(offer.first, offer.last, offer.of);
-            output::note(format_args!("taking part in a run: {shares}"));
+            let elsewhere = if args.output.as_ref() == named.as_ref() { None } else { named.as_ref() };
+            let to = elsewhere.map_or(String::new(), |to| format!("; its record goes to {}", to.display()));
+            output::note(format_args!("taking part in a run: {shares}{to}"));
         }
         let done = offered(args, run_of, offer, files, &folder, interruptions, &mut led);
         led.recorded();
         let (code, own_reason, known) = match done {
-            Ok(Offered { ended, was_left_alone, known }) => {
+            Ok(Offered { ended, fell_short, known }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
                 let code = match ended.code {
                     exit::INTERRUPTED => exit::INTERRUPTED,
-                    _ if was_left_alone => exit::INVALID,
+                    _ if fell_short => exit::INVALID,
                     _ => exit::OK,
                 };
                 bus.tell(Event::Ended(ended));
@@ -260,5 +266,23 @@ mod tests {
         assert_eq!([of(1, true), of(1, false)], [place("agent-1"), place("agent-1")]);
         assert_eq!([of(2, true), of(12, true)], [place("run-2-agent-1"), place("run-12-agent-1")]);
         assert_eq!(of(2, false), place("agent-1-2"));
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (named, made) = (place.path().join("own"), |name: &str| {
+            std::fs::create_dir(place.path().join(name)).expect("a folder");
+        });
+        let of = |run| free_folder(&named, run, false);
+        let called = |name: &str| place.path().join(name);
+        assert_eq!([of(1), of(2)], [called("own"), called("own-2")]);
+        made("own");
+        assert_eq!(of(1), called("own"), "an empty one will do");
+        std::fs::write(called("own").join("run.json"), "{}").expect("a file");
+        assert_eq!(of(1), called("own-2"));
+        // Somebody was killed.
+        made("own-2.files");
+        assert_eq!([of(1), of(3)], [called("own-3"), called("own-3")]);
     }
 }

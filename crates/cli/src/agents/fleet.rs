@@ -6,7 +6,7 @@ use super::local::{self, Local};
 use super::together::Together;
 use super::told::{ToldOf, told_by};
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered};
+use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered, or_records};
 use crate::args::agents::{Agents, AgentsArgs, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
@@ -91,7 +91,7 @@ impl Led {
             }
             Led::Run { from, told } => (from, told),
         };
-        let document = merge::merged(&from, folder)?;
+        let document = or_records(merge::merged(&from, folder), folder)?;
         output::write_page(folder, &document);
         told.write(folder);
         Ok((document, told))

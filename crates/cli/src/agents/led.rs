@@ -45,6 +45,8 @@ pub(super) struct Led<'a> {
     script: Option<Arc<Script>>,
     due: u64,
     ok: u64,
+    /// Why its record is not whole.
+    pub unwritten: Option<String>,
 }
 
 impl<'a> Led<'a> {
@@ -55,8 +57,8 @@ impl<'a> Led<'a> {
         stopping: &'a Arc<Stopping>,
         interruptions: &'a Interruptions,
     ) -> Led<'a> {
-        let (folder, script) = (PathBuf::new(), None);
-        Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0 }
+        let (folder, script, unwritten) = (PathBuf::new(), None, None);
+        Led { time, bus, todo, stopping, interruptions, folder, script, due: 0, ok: 0, unwritten }
     }
 
     /// All of the record is in its folder, or there will be none.
@@ -77,6 +79,9 @@ impl Lead for Led<'_> {
             match action {
                 Action::Begin { start_at, told, reading } => {
                     self.stopping.lock().start_at = Some(start_at);
+                    // The others count on it from now on, and once the load is over its record is still to be fetched.
+                    self.interruptions
+                        .defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
                     let (at_monotonic_ns, told) = (self.time.monotonic_ns(start_at), OwnTime::told(told));
                     return Ok(Begun {
                         at_monotonic_ns,
@@ -96,8 +101,6 @@ impl Lead for Led<'_> {
 
     fn follow(&mut self, stopper: Stopper, start: Instant, script: Option<Arc<Script>>) {
         self.script = script;
-        // Once the load is over, its record is still to be fetched.
-        self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);
         self.bus.record(self.folder.clone(), &RECORD);
     }
@@ -108,6 +111,10 @@ impl Lead for Led<'_> {
 
     fn bus_behind(&self) -> Nanos {
         Nanos(self.bus.behind(self.time.now()))
+    }
+
+    fn unwritten(&mut self, why: String) {
+        self.unwritten = Some(why);
     }
 }
 

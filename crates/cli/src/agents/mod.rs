@@ -25,7 +25,7 @@ use crate::script::{self, Source};
 use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fleet::check;
 pub(crate) use fleet::{Fleet, Leading, Led, let_go};
 pub(crate) use keys::{check_bus, check_ca, unique};
@@ -34,7 +34,7 @@ pub(crate) use offered::files;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::document::{Agent, RunDocument, RunStatus};
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, replay};
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::plan::Plan;
@@ -145,8 +145,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
                 }
                 false => {
                     let held = told.rule.as_deref().filter(|_| !was_interrupted);
-                    let presented = merge::present(&from, &folder, held, &args.exports, &args.keep)?;
-                    let (document, shown) = presented;
+                    let presented = merge::present(&from, &folder, held, &args.exports, &args.keep);
+                    let (document, shown) = or_records(presented, &folder)?;
                     tell_script(source.as_ref(), args, &folder, &document, told.shares());
                     let ended = document.aborted.as_ref().map(|by| by.rule.as_str());
                     if document.status == RunStatus::Complete && held.is_some() && ended == held {
@@ -259,9 +259,30 @@ fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
     !is_elsewhere && planned.requests.origin_names().all(|origin| is_one(origin.host))
 }
 
+/// Why a run has ended early that nobody here has interrupted, as far as its document tells.
+pub(crate) fn stopped(document: &RunDocument) -> String {
+    let is_stopped =
+        |agent: &&Agent| agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Interrupted);
+    match document.agents.iter().find(is_stopped) {
+        Some(agent) => format!("an agent was stopped ({})", agent.plan.name()),
+        None => "what an agent has recorded breaks off".into(),
+    }
+}
+
 /// Neither a run nor its agents have left anything there.
 pub(crate) fn is_free(folder: &Path) -> bool {
     !folder.exists() && ["agents", "local"].iter().all(|what| !beside(folder, what).exists())
+}
+
+/// Whatever kept the run of all from being made, such as a disk that is full: what agents have recorded is there.
+pub(crate) fn or_records<T>(made: Result<T>, folder: &Path) -> Result<T> {
+    made.with_context(|| {
+        let records = beside(folder, "agents").display().to_string();
+        format!(
+            "the agents' records are in {records}, and `unblink merge {records}/* -o DIR` makes the run of them elsewhere, which failed \
+             here"
+        )
+    })
 }
 
 /// `whole` to `whole.agents`.

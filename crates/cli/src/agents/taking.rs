@@ -7,6 +7,7 @@ use crate::args::Exports;
 use crate::args::agents::{AgentArgs, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
+use crate::run::lead::UNBEGUN;
 use crate::signals::Interruptions;
 use crate::{config, environment, exit, inputs, output, replay, run};
 use anyhow::{Context, Result, bail};
@@ -14,6 +15,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_cluster::agent::Known;
 use unblink_cluster::message::{Ended, Offer, OfferedFile};
@@ -26,14 +28,14 @@ pub(super) type RunOf = fn(Vec<OsString>, Option<&serde_json::Value>) -> Result<
 /// What came of a run that was offered.
 pub(super) struct Offered {
     pub ended: Ended,
-    /// Nobody was heard who led it, so its load ended early.
-    pub was_left_alone: bool,
+    /// Nobody was heard who led it, so its load ended early; or its record is not whole.
+    pub fell_short: bool,
     /// The files that were fetched for it.
     pub known: Known,
 }
 
 /// Where the files of a run are put, beside its record.
-const FILES: &str = "files";
+pub(super) const FILES: &str = "files";
 
 /// The run that was offered, from its plan to its record.
 pub(super) fn offered(
@@ -150,8 +152,13 @@ fn taken(
     let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
-    let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, notes: led.notes(), files };
-    Ok(Offered { ended, was_left_alone, known: Known::new() })
+    let (error, notes) = (led.unwritten.take(), led.notes());
+    let fell_short = was_left_alone || error.is_some();
+    let is_unbegun =
+        stopped_by.as_ref().is_some_and(|(_, why)| why == UNBEGUN) && !interruptions.wait(Duration::ZERO);
+    let code = if is_unbegun { exit::INTERRUPTED } else { exit::of_run(&document) };
+    let ended = Ended { code, stopped_by, error, notes, files };
+    Ok(Offered { ended, fell_short, known: Known::new() })
 }
 
 /// Refuses the script of a run unless this agent's own user lets it run, before any of it is. Whoever signs a plan says where load

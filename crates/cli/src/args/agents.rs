@@ -214,7 +214,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, hide = true)]
     pub in_place: bool,
 
-    /// Folder for its own record [default: unblink-runs/<time>]
+    /// Folder for its own record; where that is there, DIR-2 and so on [default: unblink-runs/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 

@@ -10,7 +10,7 @@ use unblink_core::time::Nanos;
 const HELP: &str = "\
 EXAMPLES
   unblink size -R 10M --latency 20ms --stall 1s
-  unblink size -R 10M --latency 20ms --stall 1s --tls --body 2k
+  unblink size -R 10M --latency 20ms --stall 1s --tls --body 2k --open-before
   unblink size plan.toml --stall 5s --cores 16 --nic 25G
   unblink size -R 2M --agents 20                      are twenty enough?
   unblink size --calibrate -o here.json               measure this machine, in some seconds
@@ -22,8 +22,9 @@ EXIT STATUS
 
 /// Say how many machines a load takes, and what breaks first: pure arithmetic, nothing is sent but by --calibrate.
 ///
-/// While the target stalls, every arrival needs a connection. So the stall that a fleet can carry is limited by local ports long before
-/// its processors are busy. docs/sizing.md has the formulas and where each constant comes from.
+/// While the target stalls, every arrival needs a connection. So the stall that a fleet can carry is limited by local ports, and by how
+/// fast connections are opened, long before its processors are busy otherwise. docs/sizing.md has the formulas and where each constant
+/// comes from.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SizeArgs {
@@ -48,6 +49,11 @@ pub(crate) struct SizeArgs {
     /// How long the slowest request takes in the worst stall that is to be carried
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Load", value_parser = value::duration)]
     pub stall: Nanos,
+
+    /// Connections are opened before the load (unblink run -c N): a stall opens none. Otherwise each arrival of a stall that is longer
+    /// than --latency opens one, and a worker must have time for it
+    #[arg(long, help_heading = "Load")]
+    pub open_before: bool,
 
     /// Requests go over TLS
     #[arg(long, help_heading = "Load")]

@@ -5,8 +5,8 @@ use super::{Places, places};
 use crate::agents::{self, Fleet, Leading};
 use crate::args::compare::CompareArgs;
 use crate::args::run::RunArgs;
-use crate::run;
 use crate::signals::Interruptions;
+use crate::{exit, run};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -65,9 +65,18 @@ pub(super) fn lead(
     let is_interrupted = !interruptions.wait(Duration::ZERO);
     match merged {
         // Agents were stopped by their coordinator, and that by its user.
-        Ok((document, _)) => {
-            Ok((!is_interrupted || document.status == RunStatus::Complete).then_some(document))
+        Ok((document, _)) if is_interrupted => {
+            Ok((document.status == RunStatus::Complete).then_some(document))
         }
+        // One by its own, and it does not come back for the next run.
+        Ok((document, _)) if document.status == RunStatus::Interrupted => {
+            let (why, folder) = (agents::stopped(&document), folder.display());
+            Err(exit::NoVerdict(format!(
+                "{why}: {folder} has what came of the run, which does not count; start agents again, and go on with --resume"
+            ))
+            .into())
+        }
+        Ok((document, _)) => Ok(Some(document)),
         // It had not begun.
         Err(_) if is_interrupted => Ok(None),
         Err(error) => Err(error),

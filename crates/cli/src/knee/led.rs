@@ -101,7 +101,7 @@ pub(super) fn lead(
         }
         Led::Run { from, .. } if from.is_empty() => Err((RefusalCode::Agents, LOST.into())),
         Led::Run { from, told } => {
-            let document = merge::merged(&from, folder)?;
+            let document = agents::or_records(merge::merged(&from, folder), folder)?;
             told.write(folder);
             if told.has_lost() { Err((RefusalCode::Agents, LOST.into())) } else { Ok(document) }
         }

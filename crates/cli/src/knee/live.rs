@@ -240,17 +240,21 @@ impl TrialRunner for Runner {
         self.interruptions.defer("stopping");
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
+            let is_own = !self.interruptions.wait(Duration::ZERO);
             let code = match document.aborted.as_ref().and_then(|aborted| aborted.guard) {
-                None => return Ok(self.cut_off(trial, &folder)),
-                // It stops a trial for its user, or because an agent has ended.
-                Some(GuardKind::Coordinator) if !self.interruptions.wait(Duration::ZERO) => {
-                    return Ok(self.cut_off(trial, &folder));
-                }
-                Some(GuardKind::Coordinator | GuardKind::Lease | GuardKind::LateStart) => RefusalCode::Agents,
+                // Its user did that, or that of one of its agents: none of these goes on.
+                None | Some(GuardKind::Coordinator) if is_own => return Ok(self.cut_off(trial, &folder)),
+                None
+                | Some(
+                    GuardKind::Coordinator | GuardKind::Lease | GuardKind::LateStart | GuardKind::Record,
+                ) => RefusalCode::Agents,
                 Some(_) => RefusalCode::Guard,
             };
-            let why = document.aborted.as_ref().map(|aborted| aborted.rule.clone());
-            self.refuse(code, trial, why);
+            let why = match &document.aborted {
+                Some(aborted) => aborted.rule.clone(),
+                None => agents::stopped(&document),
+            };
+            self.refuse(code, trial, Some(why));
             return Ok(None);
         }
         let outcome = gather.finish(&Ended {

@@ -9,6 +9,9 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_engine::clock::WallTime;
 use unblink_workload::script::Script;
 
+/// Why nothing of a run was sent whose start had been confirmed.
+pub(crate) const UNBEGUN: &str = "a machine was told to end before the start";
+
 /// Somebody else, who also sees each interval.
 pub(crate) trait Lead: Observer {
     /// All is ready. Waits for the word to begin.
@@ -25,6 +28,9 @@ pub(crate) trait Lead: Observer {
 
     /// How late what was recorded was kept by the bus at the most, up to now.
     fn bus_behind(&self) -> Nanos;
+
+    /// The run is over, and its record is not whole.
+    fn unwritten(&mut self, why: String);
 }
 
 /// A start that somebody else has settled.

@@ -20,6 +20,7 @@ mod kill_url;
 pub(crate) mod lead;
 mod names;
 pub(crate) mod objectives;
+mod origin_ending;
 mod pool;
 mod postgres;
 pub(crate) mod preflight;
@@ -39,7 +40,7 @@ mod way;
 
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
-use crate::folder::Folder;
+use crate::folder::{Folder, Recorder};
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer, Why};
@@ -49,20 +50,19 @@ use crate::{clock, exit, output, precision, script, signals};
 use anyhow::{Result, bail};
 pub(crate) use by_default::by_default;
 pub(crate) use default_pool::default_pool;
+use origin_ending::{origin_ending, priority};
 pub(crate) use pool::AUTO_CONNECTIONS_MAX;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 pub(crate) use share::{Lacking, check as check_shared, check_shared_values, lacking};
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{FailedAttempts, GuardKind, RunDocument, RunStatus, Spread, WorkerPriority};
+use unblink_artifact::document::{GuardKind, RunDocument, RunStatus};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
-use unblink_artifact::tally::{Ending, OriginEnding, Tally};
+use unblink_artifact::tally::{Ending, Tally};
 use unblink_cluster::agent::{SCRIPT_STOPS, SILENT};
 use unblink_core::time::Nanos;
-use unblink_engine::addresses::AddressCounts;
-use unblink_engine::priority::Priority;
-use unblink_engine::run::{OriginSummary, StartAt, Starting, Summary};
+use unblink_engine::run::{StartAt, Starting, Summary};
 pub(crate) use way::destinations;
 
 /// Runs and reports. Gives the exit code.
@@ -241,7 +241,7 @@ pub(crate) fn execute_watched(
     header.started_at = clock::rfc3339(begun.map(|begun| begun.told).or(asked_at).unwrap_or(started_at));
     share::begun(&mut header, begun);
     let mut writer = match reserved.begin(&header) {
-        Ok(writer) => writer,
+        Ok(writer) => Recorder::new(writer, !is_alone),
         Err(error) => {
             running.controls().abort();
             return Err(error.into());
@@ -297,9 +297,12 @@ pub(crate) fn execute_watched(
     if is_stopped && is_trial {
         bail!("{SCRIPT_STOPS}, and a search needs all of it: take that out of the script");
     }
+    // It has confirmed a start, and then its own user ended it: the others don't go on with less than all of the load.
+    let is_unbegun = !is_alone && ended.is_none() && summary.stopped_at == Some(Nanos::ZERO);
+    let unbegun = is_unbegun.then(|| (Why::Guard(GuardKind::LateStart), lead::UNBEGUN.to_string()));
     let fired = match summary.lease_ended {
         true => Some((Why::Guard(GuardKind::Lease), SILENT.to_string())),
-        false => watching.fired(summary.stopped_at),
+        false => watching.fired(summary.stopped_at).or(unbegun),
     };
     let ended = match (fired, summary.stopped_at) {
         (Some((why, rule)), Some(at)) => Some(why.end(rule, at)),
@@ -308,8 +311,8 @@ pub(crate) fn execute_watched(
     let by_guard = ended.as_ref().is_some_and(End::is_guard);
     // A guard does not wait for what others would follow.
     let was_given_up = summary.aborted && !(by_guard && watching.has_followers());
-    // One that stops what has been sent already cuts nothing short.
-    let is_over = by_guard
+    // One that stops what has been sent already cuts nothing short; nor does the user of one machine of many.
+    let is_over = (by_guard || !is_alone && ended.is_none() && !watching.has_followers())
         && plan.is_open()
         && plan.journeys().is_none()
         && summary.stopped_at.is_some_and(|at| at >= plan.load_length());
@@ -319,7 +322,7 @@ pub(crate) fn execute_watched(
     let seen = following.map(|following| following.end(started_at));
     ending.origins.iter_mut().take(1).for_each(|origin| origin.ring = seen.clone());
     (ending.values_sent, ending.setup, ending.cross_check) = (values_sent, setup, cross_check);
-    if let Some(lead) = lead {
+    if let Some(lead) = &lead {
         (ending.clock_last, ending.bus_behind_ns) = (lead.clock(), Some(lead.bus_behind().0));
     }
     if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
@@ -330,8 +333,8 @@ pub(crate) fn execute_watched(
     }
     let tally = leave_out_transient(folder, tally, &ending);
     let document = tally.document(&ending);
-    if let Err(error) = writer.finish(&document) {
-        output::note(format_args!("warning: {error}"));
+    if let (Some(why), Some(lead)) = (writer.finish(&document), lead) {
+        lead.unwritten(why);
     }
     if let Some(script) = script {
         script::tell_failed(&script);
@@ -399,41 +402,4 @@ fn ending(
         bus_behind_ns: None,
     }
     .with_followed(tally.totals())
-}
-
-fn origin_ending(summary: OriginSummary) -> OriginEnding {
-    let OriginSummary { by_address, spread, resolving_failed } = summary;
-    OriginEnding {
-        by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
-        arrivals_by_address: by_address
-            .iter()
-            .filter_map(|(at, counts)| Some((at.clone(), counts.arrivals.as_ref()?.into())))
-            .collect(),
-        failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),
-        spread: spread.requests().map(|(requests_min, requests_median, requests_max)| Spread {
-            requests_min,
-            requests_median,
-            requests_max,
-            at_once_max: spread.at_once_max(),
-        }),
-        resolving_failed,
-        preflight: None,
-        ring: None,
-    }
-}
-
-/// Of one address, if there were any.
-fn failed_attempts((address, counts): (String, AddressCounts)) -> Option<(String, FailedAttempts)> {
-    let AddressCounts { refused, unanswered, unreachable, .. } = counts;
-    let failed = FailedAttempts { refused, unanswered, unreachable };
-    (failed != FailedAttempts::default()).then_some((address, failed))
-}
-
-fn priority(priority: Priority) -> Option<WorkerPriority> {
-    match priority {
-        Priority::Normal => None,
-        Priority::RealTime => Some(WorkerPriority::RealTime),
-        Priority::GivenUp => Some(WorkerPriority::GivenUp),
-        Priority::Refused => Some(WorkerPriority::Refused),
-    }
 }

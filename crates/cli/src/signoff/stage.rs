@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_artifact::bounded::{self, SEARCH_BYTES_MAX};
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::read_folder;
 use unblink_artifact::knee::{KneeDocument, RefusalCode};
 use unblink_artifact::signoff::{SignoffDocument, SignoffStage, StageStatus};
@@ -91,7 +91,11 @@ pub(super) fn run(
     let argv = line(args, planned, knee, &folder).context("a stage that has begun has a rate")?;
     match done(args, conduct, argv, &folder) {
         Ok(Done::Run(run)) => {
-            stage.take_run(&run, exit::of_run(&run));
+            // What the user of one of its agents has ended, its report judges.
+            let is_own = !conduct.interruptions.wait(Duration::ZERO);
+            let is_interrupted = is_own && run.status == RunStatus::Interrupted;
+            let code = if is_interrupted { exit::INTERRUPTED } else { exit::of_report(&run) };
+            stage.take_run(&run, is_interrupted, code);
             document.target.get_or_insert_with(|| target(&run));
         }
         Ok(Done::Knee(search, code)) => {

@@ -72,6 +72,7 @@ pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
             operations: args.operations.or(planned.map(|planned| planned.operations)).unwrap_or(1),
         },
         addresses: args.addresses,
+        open_before: args.open_before,
     })
 }
 

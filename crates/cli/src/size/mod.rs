@@ -47,6 +47,7 @@ pub(crate) fn size(args: &SizeArgs) -> Result<u8> {
             requests_per_connection: args.requests_per_connection,
             operations: asked.requests.operations,
             addresses: args.addresses,
+            open_before: asked.open_before,
             agents_asked: args.agents,
         },
         machine: SizeMachine { cores: args.cores, nic_bits_per_s: args.nic },

@@ -9,7 +9,7 @@ pub(crate) mod relay;
 pub(crate) mod somebody;
 pub(crate) mod tried;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::Value;
 use std::fmt;
 use std::fs::File;
@@ -137,6 +137,12 @@ impl Started {
 
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(Pid::from_child(&self.child), signal).expect("a process");
+    }
+
+    /// From now on no file of it grows, as on a disk that is full. It must ignore SIGXFSZ.
+    pub(crate) fn fill_disk(&self) {
+        let none = Rlimit { current: Some(0), maximum: None };
+        prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, none).expect("a process");
     }
 
     /// Waits for its end, and says how much memory it has had at once, in bytes.

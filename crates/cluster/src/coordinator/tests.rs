@@ -224,7 +224,9 @@ fn all_begin_or_none_does() {
     assert!(done(&out).is_none());
     let out = stand.after(1, Event::Tick);
     assert!(orders(&out).iter().all(|(_, order)| matches!(order, Order::Leave { .. })), "{out:?}");
-    let out = stand.after(LEAVE_FOR, Event::Tick);
+    // One that had confirmed it has nothing to send until then, and leaves afterwards.
+    assert!(done(&stand.after(LEAVE_FOR, Event::Tick)).is_none());
+    let out = stand.after(CONFIRMED_BEFORE, Event::Tick);
     assert!(
         matches!(done(&out), Some(FleetOutcome::NotBegun(why)) if why.reasons[0].contains("did not confirm"))
     );

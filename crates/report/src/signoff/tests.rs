@@ -48,7 +48,7 @@ fn whole() -> (SignoffDocument, Vec<Option<StageDocument>>) {
     let (mut search, mut hold, mut soak) = (stage(1, "knee"), stage(2, "hold"), stage(3, "soak"));
     search.take_knee(&knee(), 0);
     (hold.rate, hold.rate_asked) = (Some("1680.25/s".into()), Some("75% of knee".into()));
-    hold.take_run(&fixture::objectives(), 1);
+    hold.take_run(&fixture::objectives(), false, 1);
     soak.folder = None;
     soak.leave_out("a guard stopped stage 2".into());
     let parts = vec![
@@ -64,7 +64,7 @@ fn the_worst_stage_is_the_answer() {
     let verdicts = |all: &[u8]| {
         let stages = (1..).zip(all).map(|(number, code)| {
             let mut stage = stage(number, "hold");
-            stage.take_run(&fixture::stall(), *code);
+            stage.take_run(&fixture::stall(), false, *code);
             stage
         });
         document(stages.collect()).verdict
