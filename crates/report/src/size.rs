@@ -1,11 +1,13 @@
 //! How many machines a load takes, for a terminal.
 
+mod constants;
 mod limits;
 
 use crate::block::{Block, Paint, Section, Table, Tone, left, plain, right};
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::Screen;
+use constants::constants;
 use limits::{is_held_by_answers, limits, name, stall_opens, whole_rate};
 use unblink_artifact::size::{Constant, ConstantsDocument, Limit, SizeDocument};
 
@@ -160,27 +162,6 @@ fn row(name: &str, figure: String) -> Vec<crate::block::Span> {
 /// Those that whoever asks has given.
 fn given(doc: &SizeDocument) -> Vec<Constant> {
     doc.constants.iter().filter(|one| one.is_given).cloned().collect()
-}
-
-/// Their names are what `--set` takes, so none is cut: a source for which there is no room goes on below.
-fn constants(screen: &mut Screen, name: &str, all: &[Constant]) {
-    if all.is_empty() {
-        return;
-    }
-    screen.heading(name, "");
-    let values: Vec<String> = all.iter().map(|one| format::number(one.value)).collect();
-    let name_width = all.iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
-    let value_width = values.iter().map(|value| value.chars().count()).max().unwrap_or(0);
-    for (Constant { name, source, .. }, value) in all.iter().zip(&values) {
-        let known = format!("  {name:<name_width$}  {value:>value_width$}");
-        let row = format!("{known}  {source}");
-        if row.chars().count() <= screen.width() {
-            screen.line(&[plain(row)]);
-        } else {
-            screen.line(&[plain(known)]);
-            screen.paragraph(4, Paint::Plain, source);
-        }
-    }
 }
 
 /// `10 Gbit/s`.
@@ -412,38 +393,6 @@ mod tests {
         let text = render(&doc, &Style { width: 60, color: false });
         let row = text.lines().find(|line| line.contains("local ports ")).expect("a row");
         assert!(row.contains("17 711") && row.ends_with("1.44 s"), "{text}");
-    }
-
-    /// However narrow it is, each constant has its whole name and its whole source.
-    #[test]
-    fn names_of_constants_are_never_cut() {
-        let one = |name: &str, value: f64, source: &str| Constant {
-            name: name.into(),
-            value,
-            source: source.into(),
-            is_given: true,
-        };
-        let slower = "reckoned: 1 s of cpu_us_per_request; the server was the slower one";
-        let all = vec![
-            one("cpu_us_per_connection_tls", 431.0, "measured here: 4 096 requests"),
-            one("ceiling_per_s", 132_450.0, slower),
-            one("ports", 28_232.0, "--set"),
-        ];
-        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for width in [40, 60, 80, 120] {
-            let mut doc = document();
-            doc.constants = all.clone();
-            let text = render(&doc, &Style { width, color: false });
-            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
-            let (_, below) = text.split_once("Constants\n").expect("a section");
-            for Constant { name, source, .. } in &all {
-                assert!(
-                    below.lines().any(|line| line.split_whitespace().next() == Some(name.as_str())),
-                    "{text}"
-                );
-                assert!(flat(below).contains(source), "{width}: {text}");
-            }
-        }
     }
 
     /// Each sentence stands only where it is so.
