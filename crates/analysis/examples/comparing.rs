@@ -6,6 +6,8 @@
 //! PAIRS is the number of comparisons of 5 + 5 seeded runs for each server, 1,000 unless given; SERVER a part of a
 //! server's name.
 
+#[path = "support/responses.rs"]
+mod responses;
 #[path = "support/seeds.rs"]
 mod seeds;
 #[path = "comparing/servers.rs"]

@@ -8,20 +8,21 @@
 
 #[path = "coverage/recursion.rs"]
 mod recursion;
+#[path = "support/responses.rs"]
+mod responses;
 #[path = "support/seeds.rs"]
 mod seeds;
 #[path = "coverage/theory.rs"]
 mod theory;
 
 use hdrhistogram::Histogram;
+use responses::{Load, Responses};
 use std::sync::{Mutex, PoisonError};
-use unblink_analysis::interval::{Answer, EndedBy, History, answers};
+use unblink_analysis::interval::{Answer, EndedBy, answers};
 use unblink_analysis::quantile::Survival;
-use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Series, Track, histogram};
-use unblink_core::schedule::{Bursts, Phase, Process, Rate};
-use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec, simulate};
+use unblink_core::record::{Track, histogram};
+use unblink_core::schedule::{Bursts, Process};
+use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec};
 use unblink_core::time::Nanos;
 
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -173,11 +174,11 @@ struct Found {
 }
 
 impl Found {
-    fn new(cell: &Cell, history: &History, completed: &Track<u64>, censored: &Track<u64>) -> Found {
-        let survival = Survival::new(completed, censored);
+    fn new(cell: &Cell, responses: &Responses) -> Found {
+        let survival = Survival::new(&responses.completed, &responses.censored);
         let (from, length) = (Nanos::from_secs(cell.warmup_s), Nanos::from_secs(cell.length_s));
         let bursts = cell.bursts.map(|b| length.as_secs_f64() / (b.on + b.off).as_secs_f64());
-        let answers = answers(history, from, from + length, &survival, &QUANTILES, EndedBy::Plan);
+        let answers = answers(&responses.history, from, from + length, &survival, &QUANTILES, EndedBy::Plan);
         let told = answers.into_iter().zip(QUANTILES).map(|(answer, q)| answer.in_bursts(q, bursts));
         let answers = told.collect();
         Found { answers, survival }
@@ -185,12 +186,12 @@ impl Found {
 }
 
 fn recursed(cell: &Cell, seed: u64) -> Found {
-    let (mut history, mut all, none) = (History::default(), Track::default(), Track::default());
+    let (mut all, none) = (Responses::default(), Track::default());
     recursion::run(cell, seed, |second, level, answered| {
-        history.add(Nanos::from_secs(second), Nanos::from_secs(1), level, answered, &none);
-        all.add(answered);
+        all.history.add(Nanos::from_secs(second), Nanos::from_secs(1), level, answered, &none);
+        all.completed.add(answered);
     });
-    Found::new(cell, &history, &all, &none)
+    Found::new(cell, &all)
 }
 
 fn dispatched(cell: &Cell, seed: u64) -> Found {
@@ -201,36 +202,10 @@ fn dispatched(cell: &Cell, seed: u64) -> Found {
         None if cell.poisson => Process::Poisson { seed },
         None => Process::Even,
     };
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(cell.rate_per_s), length)],
-            process,
-        },
-        warmup,
-        limit: None,
-        timeout: Nanos::from_secs(600),
-        drain: None,
-        pool: Pool::Auto { max: 20_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
-    .expect("a valid plan");
     let mut world = WorldSpec::new(cell.server.clone());
     world.seed = seed + 1_000_000;
-    let (mut history, mut completed, mut censored) = (History::default(), Track::default(), Track::default());
-    simulate(&plan, &world, |interval| {
-        let of = |series| interval.bank.track(series);
-        let level = interval.gauges.in_flight + interval.gauges.backlog;
-        let (known, open) = (of(Series::Response), of(Series::ResponseCensored));
-        history.add(interval.start, interval.length, level, known, open);
-        completed.add(known);
-        censored.add(open);
-    });
-    Found::new(cell, &history, &completed, &censored)
+    let load = Load { rate_per_s: cell.rate_per_s, process, warmup, length };
+    Found::new(cell, &load.responses(&world, |_| {}))
 }
 
 impl Outcome {

@@ -224,6 +224,10 @@ pub struct Agents {
     pub due_lost: u64,
     /// Measured arrivals that some did not offer because they were stopped while others went on.
     pub stopped: u64,
+    /// Machines whose load ended well before that of the others.
+    pub early: u64,
+    /// By how much at the most.
+    pub early_by: Nanos,
     /// The machine that fares worst by its own record, if one has trouble of its own.
     pub worst: Option<WorstAgent>,
     /// The machine whose p99 is most unlike that of the others, if it is.

@@ -1,5 +1,7 @@
 //! Comparisons of seeded runs: how often they err, and what they refuse.
 
+#[path = "../examples/support/responses.rs"]
+mod responses;
 #[path = "../examples/comparing/servers.rs"]
 #[allow(dead_code)] // the example uses more of it
 mod servers;

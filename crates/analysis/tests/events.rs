@@ -17,21 +17,15 @@ const LENGTH: Nanos = Nanos::from_secs(60);
 /// 28 s no event leaves the server.
 fn each_interval(mut look: impl FnMut(&Interval)) {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(20), LENGTH)],
-            process: Process::Even,
-        },
         warmup: WARMUP,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 10_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(20), LENGTH)],
+                process: Process::Even,
+            },
+            Pool::Auto { max: 10_000 },
+            Nanos::from_secs(30),
+        )
     });
     let gap = Service::Constant(Nanos::from_millis(50));
     let mut server = ServerSpec {

@@ -12,23 +12,14 @@ use unblink_core::time::Nanos;
 /// p50, p99 and connections of a soak.
 fn soak(server: ServerSpec, per_s: u64, seconds: u64, seed: u64) -> [Drift; 3] {
     let length = Nanos::from_secs(seconds);
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(per_s), length)],
             process: Process::Poisson { seed },
         },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 10_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
+        Pool::Auto { max: 10_000 },
+        Nanos::from_secs(30),
+    ))
     .expect("a plan");
     let mut points: [Points; 3] = Default::default();
     simulate(&plan, &WorldSpec { seed, ..WorldSpec::new(server) }, |interval| {

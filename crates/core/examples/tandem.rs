@@ -38,21 +38,17 @@ fn mean(per_s: u64, seconds: u64) -> (u64, f64) {
     let world = WorldSpec { others: vec![queue.clone()], ..WorldSpec::new(queue) };
     let journey = JourneySpec { steps: vec![StepSpec::ONCE; 2], ..JourneySpec::default() };
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))],
-            process: Process::Poisson { seed: 1 },
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Auto { max: 60_000 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 2],
         mix: Mix { journeys: Journeys { each: vec![journey], ..Journeys::default() }, ..Mix::default() },
         origins: Origins::new(&[0, 1]).expect("two origins"),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))],
+                process: Process::Poisson { seed: 1 },
+            },
+            Pool::Auto { max: 60_000 },
+            Nanos::from_secs(30),
+        )
     });
     let plan = plan.expect("a load that can be simulated");
     let mut all = Bank::<u64>::new(plan.layout());

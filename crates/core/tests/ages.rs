@@ -1,8 +1,5 @@
 //! How old those are who wait, against books that are kept from outside of dispatcher and recorder.
 
-mod plans;
-
-use plans::plain;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::{Action, Event, Pool};
@@ -45,7 +42,7 @@ impl Watch for Bookkeeper<'_> {
 fn plan(phases: Vec<Phase>, process: Process, pool: Pool) -> Plan {
     Plan::new(PlanSpec {
         warmup: Nanos::from_secs(1),
-        ..plain(LoadSpec::Open { phases, process }, pool, Nanos::from_secs(3600))
+        ..PlanSpec::plain(LoadSpec::Open { phases, process }, pool, Nanos::from_secs(3600))
     })
     .unwrap()
 }

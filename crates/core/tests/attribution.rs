@@ -1,12 +1,9 @@
 //! Who is to blame for send lag: the pool, a connection being opened, or the generator itself.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool, Room};
-use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::record::{Answer, Bank, Flight, Recorder, Series, Then};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Answer, Bank, Flight, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -43,7 +40,7 @@ impl Rig {
     }
 
     fn with_room(pool: Pool, room: Room) -> Rig {
-        let plan = Plan::new(plain(
+        let plan = Plan::new(PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1000), Nanos::from_secs(10))],
                 process: Process::Even,
@@ -82,15 +79,7 @@ impl Rig {
     fn answer(&mut self, us: u64, sent: &Actions) -> Actions {
         let Some(Action::Send { flight, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
         let first_byte = START + Nanos::from_micros(us);
-        let answer = Answer {
-            failure: None,
-            code: Code::of_status(200),
-            body_bytes: 0,
-            first_byte,
-            then: Then::Done,
-            reusable: true,
-            leaves_open: false,
-        };
+        let answer = Answer { code: Code::of_status(200), ..Answer::plain(first_byte) };
         self.at(us, Event::Answered(*flight, answer))
     }
 

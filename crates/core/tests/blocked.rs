@@ -1,8 +1,5 @@
 //! This machine has no port or descriptor for one more connection: whoever waits for it, the dispatcher looks again after the pause.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Jitter, Policy, Pool, Retry,
     RetryOn,
@@ -10,7 +7,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -27,8 +24,11 @@ fn at(ms: u64) -> Instant {
 /// An arrival every second, for so long.
 fn plan(seconds: u64, pool: Pool, retry: Option<Retry>) -> Plan {
     let phases = vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))];
-    Plan::new(PlanSpec { retry, ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT) })
-        .expect("a plan")
+    Plan::new(PlanSpec {
+        retry,
+        ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
+    })
+    .expect("a plan")
 }
 
 /// A dispatcher that is told of everything by hand.
@@ -153,15 +153,7 @@ fn a_second_send_gets_a_connection_after_the_pause() {
     rig.sends_over(at(1), first);
     let second = rig.opens(at(1_000));
     let flight = rig.sends_over(at(1_001), second);
-    let answer = Answer {
-        failure: None,
-        code: None,
-        body_bytes: 0,
-        first_byte: at(1_002),
-        then: Then::Done,
-        reusable: true,
-        leaves_open: false,
-    };
+    let answer = Answer::plain(at(1_002));
     assert!(rig.handle(at(1_002), Event::Answered(flight, answer)).is_empty());
     let actions = rig.handle(at(2_000), Event::Tick);
     assert!(matches!(actions[..], [Action::Send { conn, .. }] if conn == second), "{actions:?}");

@@ -1,8 +1,5 @@
 //! Bursty arrivals against the laws of the process that they claim to be.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Bursts, Cursor, Phase, Process, Rate, Schedule};
@@ -165,7 +162,7 @@ fn a_cursor_goes_where_another_one_is() {
 }
 
 fn plan(load: LoadSpec, rate_cap: Option<Rate>) -> Result<Plan, PlanError> {
-    Plan::new(PlanSpec { rate_cap, ..plain(load, Pool::Auto { max: 10 }, Nanos::from_secs(1)) })
+    Plan::new(PlanSpec { rate_cap, ..PlanSpec::plain(load, Pool::Auto { max: 10 }, Nanos::from_secs(1)) })
 }
 
 #[test]

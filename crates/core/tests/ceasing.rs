@@ -1,12 +1,9 @@
 //! Once nothing may be sent any more, nothing is: what waits ends unsent, and what is under way is waited for.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -26,7 +23,7 @@ fn ms(ms: u64) -> Instant {
 impl Worker {
     fn new() -> Worker {
         let phases = vec![Phase::hold(Rate::per_second(10), Nanos::from_secs(60))];
-        let plan = Plan::new(plain(
+        let plan = Plan::new(PlanSpec::plain(
             LoadSpec::Open { phases, process: Process::Even },
             Pool::Fixed { n: 1 },
             Nanos::from_secs(30),
@@ -56,15 +53,7 @@ impl Worker {
     }
 
     fn answered(flight: FlightId) -> Event {
-        let answer = Answer {
-            failure: None,
-            reusable: true,
-            code: None,
-            body_bytes: 0,
-            first_byte: ms(1),
-            then: Then::Done,
-            leaves_open: false,
-        };
+        let answer = Answer::plain(ms(1));
         Event::Answered(flight, answer)
     }
 }

@@ -1,9 +1,6 @@
 //! Simulated load tools against the exact values of the scenarios (see oracle.rs), and each rule of theirs against
 //! cases by hand.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
@@ -26,7 +23,11 @@ fn poisson_or_even(per_s: u64, seconds: u64, process: Process, limit: Option<u64
     let phases = vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))];
     Plan::new(PlanSpec {
         limit,
-        ..plain(LoadSpec::Open { phases, process }, Pool::Auto { max: 100_000 }, Nanos::from_secs(3600))
+        ..PlanSpec::plain(
+            LoadSpec::Open { phases, process },
+            Pool::Auto { max: 100_000 },
+            Nanos::from_secs(3600),
+        )
     })
     .unwrap()
 }

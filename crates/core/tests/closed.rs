@@ -1,9 +1,6 @@
 //! Closed populations against the interactive law: N users, a response time of R and a think time of Z give
 //! N ÷ (R + Z) requests per second, from the first measured second on.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::{Closed, Load};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -18,8 +15,11 @@ const fn ms(ms: u64) -> Nanos {
 const SECOND: Nanos = Nanos::from_secs(1);
 
 fn plan(load: LoadSpec, threads: u32) -> Plan {
-    Plan::new(PlanSpec { threads, ..plain(load, Pool::Auto { max: 1_000_000 }, Nanos::from_secs(60)) })
-        .unwrap()
+    Plan::new(PlanSpec {
+        threads,
+        ..PlanSpec::plain(load, Pool::Auto { max: 1_000_000 }, Nanos::from_secs(60))
+    })
+    .unwrap()
 }
 
 /// Everything that a server with room for all did.

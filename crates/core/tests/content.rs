@@ -1,8 +1,5 @@
 //! What the answers of the simulated world say: steps that ask again and again, and redirects.
 
-mod plans;
-
-use plans::plain;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
@@ -34,7 +31,7 @@ fn run(steps: Vec<StepSpec>, content: Content, threads: u32) -> Bank<u64> {
         threads,
         idempotent: vec![true; operations],
         mix: Mix { journeys, ..Mix::default() },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open { phases, process: Process::Even },
             Pool::Auto { max: 60_000 },
             Nanos::from_secs(30),

@@ -1,8 +1,5 @@
 //! Answers that come event by event, in virtual time, against what follows from the server's own law.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, EventCounts, Series};
@@ -28,7 +25,7 @@ fn run(world: &WorldSpec, seconds: u64, timeout: Nanos) -> Bank<u64> {
 fn run_warmed(world: &WorldSpec, warmup: Nanos, seconds: u64, timeout: Nanos) -> Bank<u64> {
     let plan = Plan::new(PlanSpec {
         warmup,
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(seconds))],
                 process: Process::Even,

@@ -1,11 +1,8 @@
 //! Arrivals that are taken note of together leave together, and their lateness is the generator's own.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Grain, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
@@ -20,7 +17,7 @@ fn us(us: u64) -> Instant {
 fn arrivals_leave_at_multiples_of_the_grain() {
     // Due every 100 µs.
     let phases = vec![Phase::hold(Rate::per_second(10_000), Nanos::from_millis(10))];
-    let plan = Plan::new(plain(
+    let plan = Plan::new(PlanSpec::plain(
         LoadSpec::Open { phases, process: Process::Even },
         Pool::Fixed { n: 20 },
         Nanos::from_secs(1),

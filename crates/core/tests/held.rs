@@ -1,8 +1,5 @@
 //! Journeys that hold a connection of all: counted by hand, in virtual time and event by event.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -12,7 +9,7 @@ use unblink_core::journey::{JourneyError, JourneySpec, Journeys, StepSpec, Think
 use unblink_core::load::Travelling;
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Series, Then};
+use unblink_core::record::{Answer, Bank, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{ServerSpec, Service, SimPart, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
@@ -26,7 +23,7 @@ fn spec(pool: Pool, journeys: u64) -> PlanSpec {
     PlanSpec {
         idempotent: vec![true; 2],
         mix: Mix { journeys: Journeys { each: vec![journey], ..Journeys::default() }, ..Mix::default() },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(10), Nanos::from_millis(100 * journeys))],
                 process: Process::Even,
@@ -133,15 +130,7 @@ impl Worker {
     fn answer(&mut self, now: Instant, flight: FlightId, is_ok: bool, leaves_open: bool) -> Vec<Action> {
         let failure = (!is_ok).then_some(FailureKind::STATUS_5XX);
         let code = Code::of_status(200);
-        let answer = Answer {
-            failure,
-            code,
-            body_bytes: 0,
-            first_byte: now,
-            then: Then::Done,
-            reusable: true,
-            leaves_open,
-        };
+        let answer = Answer { failure, code, leaves_open, ..Answer::plain(now) };
         self.tell(now, Event::Answered(flight, answer))
     }
 
@@ -248,15 +237,8 @@ fn a_connection_that_its_target_retires_is_not_one_that_was_left_open() {
 fn a_request_that_leaves_something_open_and_ends_its_connection_has_left_it_open() {
     let mut worker = Worker::new(Pool::Auto { max: 1 });
     let (conn, first) = worker.begun();
-    let answer = Answer {
-        failure: None,
-        code: Code::of_status(200),
-        body_bytes: 0,
-        first_byte: at(10),
-        then: Then::Done,
-        reusable: false,
-        leaves_open: true,
-    };
+    let answer =
+        Answer { code: Code::of_status(200), reusable: false, leaves_open: true, ..Answer::plain(at(10)) };
     let closed = worker.tell(at(10), Event::Answered(first, answer));
     assert_eq!(closed, [Action::Close(conn, CloseKind::Graceful)]);
     let counts = *worker.recorder.connections(0);

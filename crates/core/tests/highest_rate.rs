@@ -1,11 +1,8 @@
 //! Schedules up to the highest rate, against integers of any length.
 
-mod plans;
-
 use num_bigint::BigInt;
-use plans::plain;
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, PHASES_MAX, Plan, PlanError};
+use unblink_core::plan::{LoadSpec, PHASES_MAX, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{
     Bursts, Cursor, HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, Schedule,
     bursts_fit, common_seconds,
@@ -232,7 +229,11 @@ fn shares_of_a_drawn_load_at_the_highest_rate_are_the_whole() {
 }
 
 fn planned(phases: Vec<Phase>, process: Process) -> Result<Plan, PlanError> {
-    Plan::new(plain(LoadSpec::Open { phases, process }, Pool::Auto { max: 10 }, Nanos::from_secs(1)))
+    Plan::new(PlanSpec::plain(
+        LoadSpec::Open { phases, process },
+        Pool::Auto { max: 10 },
+        Nanos::from_secs(1),
+    ))
 }
 
 #[test]

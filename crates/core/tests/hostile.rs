@@ -6,12 +6,10 @@ mod held;
 mod journeys;
 #[path = "hostile/own.rs"]
 mod own;
-mod plans;
 #[path = "hostile/sockets.rs"]
 mod sockets;
 mod world;
 
-use plans::plain;
 use std::collections::{HashMap, HashSet};
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
@@ -390,7 +388,7 @@ fn workers_share_a_schedule_without_gap_or_overlap() {
     let plan = |threads| {
         Plan::new(PlanSpec {
             threads,
-            ..plain(
+            ..PlanSpec::plain(
                 LoadSpec::Open {
                     phases: vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))],
                     process: Process::Poisson { seed: 7 },

@@ -1,8 +1,5 @@
 //! Journeys in the simulated world: against closed forms, and against what can be counted by hand.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Think};
 use unblink_core::load::Load;
@@ -28,7 +25,7 @@ fn spec(rate_per_s: u64, length: Nanos, process: Process, steps: Vec<StepSpec>) 
             },
             ..Mix::default()
         },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open { phases: vec![Phase::hold(Rate::per_second(rate_per_s), length)], process },
             Pool::Auto { max: 60_000 },
             Nanos::from_secs(30),

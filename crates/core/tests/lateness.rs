@@ -1,8 +1,5 @@
 //! What has taken longer than the timeout is timed out, whatever else befalls it before anyone looks.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
@@ -10,7 +7,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Counters, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Counters, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -29,7 +26,7 @@ impl Rig {
         let phases = vec![Phase::hold(Rate::per_second(arrivals * 10), Nanos::from_millis(100))];
         let plan = Plan::new(PlanSpec {
             drain: Some(Nanos::from_secs(2)),
-            ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
+            ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, TIMEOUT)
         })
         .unwrap();
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
@@ -125,15 +122,7 @@ fn a_second_send_that_never_comes_is_not_counted() {
     let mut rig = Rig::new(2, Pool::Auto { max: 1 });
     let opened = rig.connect();
     let first_byte = START + Nanos::from_millis(110);
-    let answer = Answer {
-        failure: None,
-        code: Code::of_status(200),
-        body_bytes: 0,
-        first_byte,
-        then: Then::Done,
-        reusable: true,
-        leaves_open: false,
-    };
+    let answer = Answer { code: Code::of_status(200), ..Answer::plain(first_byte) };
     rig.at(110, Event::Answered(rig.sent[0], answer));
     // Arrival 1 went out on the connection that had answered, which is reset; no other one can be had.
     rig.at(120, Event::Closed(opened[0], RESET));

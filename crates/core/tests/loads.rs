@@ -1,8 +1,5 @@
 //! Several open loads are the schedules of each, in one order; and what waits, however much, is what fell due.
 
-mod plans;
-
-use plans::plain;
 use std::collections::{BTreeSet, VecDeque};
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::Pool;
@@ -25,7 +22,7 @@ fn plan(loads: Vec<OpenPart>, threads: u32, of_operation: &[u8]) -> Plan {
         threads,
         idempotent: vec![true; of_operation.len()],
         origins: Origins::new(of_operation).unwrap(),
-        ..plain(LoadSpec::Several(loads), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
+        ..PlanSpec::plain(LoadSpec::Several(loads), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
     })
     .unwrap()
 }

@@ -7,7 +7,6 @@ use unblink_core::failure::FailureKind;
 use unblink_core::mix::Asked;
 use unblink_core::record::{
     Ages, Answer, Bank, Events, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
-    Then,
 };
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::share::Share;
@@ -46,10 +45,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
             failure,
             code: Code::of_status(status),
             body_bytes: took.0 % 5_000,
-            first_byte: first_byte.min(end),
-            then: Then::Done,
-            reusable: true,
-            leaves_open: false,
+            ..Answer::plain(first_byte.min(end))
         };
         let flight = Flight {
             arrival,

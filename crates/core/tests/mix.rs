@@ -1,8 +1,5 @@
 //! Operations by weight: the same ones for any number of workers, and as many as the plan says.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::{Load, Open};
 use unblink_core::mix::{Mix, Order};
@@ -29,7 +26,7 @@ fn planned(load: LoadSpec, order: Order, threads: u32) -> Plan {
         threads,
         idempotent: vec![true; 3],
         mix: Mix { weights: Some(vec![80, 15, 5]), order, ..Mix::default() },
-        ..plain(load, Pool::Auto { max: 10_000 }, Nanos::from_secs(5))
+        ..PlanSpec::plain(load, Pool::Auto { max: 10_000 }, Nanos::from_secs(5))
     })
     .unwrap()
 }

@@ -1,10 +1,8 @@
 //! When connections are opened, and whose doing it is when there are too few.
 
 mod at_once;
-mod plans;
 
 use at_once::{START, TIMEOUT, policy, share_of, users};
-use plans::plain;
 use std::collections::HashMap;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
@@ -12,21 +10,13 @@ use unblink_core::dispatch::{
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, Population};
-use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::{Instant, Nanos};
 
-const ANSWER: Answer = Answer {
-    failure: None,
-    code: Code::of_status(200),
-    body_bytes: 0,
-    first_byte: START,
-    then: Then::Done,
-    reusable: true,
-    leaves_open: false,
-};
+const ANSWER: Answer = Answer { code: Code::of_status(200), ..Answer::plain(START) };
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {
@@ -88,8 +78,12 @@ fn a_turn_full_of_answers_opens_one_connection() {
 /// What comes of 1,000 arrivals a second for 5 s, each of which is waited for 1 s.
 fn simulated(pool: Pool, server: ServerSpec) -> Bank<u64> {
     let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
-    let plan = Plan::new(plain(LoadSpec::Open { phases, process: Process::Even }, pool, Nanos::from_secs(1)))
-        .unwrap();
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::Open { phases, process: Process::Even },
+        pool,
+        Nanos::from_secs(1),
+    ))
+    .unwrap();
     let mut totals: Bank<u64> = Bank::new(1);
     simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
     totals

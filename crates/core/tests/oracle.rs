@@ -5,9 +5,6 @@
 //! may fall on either side: it counts 59,010 and 58,841 (p99.9 200 ms) requests where whole nanoseconds give what stands
 //! here, as the lab's own exact model does.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
@@ -23,7 +20,7 @@ const fn ms(ms: u64) -> Nanos {
 }
 
 fn spec(load: LoadSpec, pool: Pool) -> PlanSpec {
-    plain(load, pool, Nanos::from_secs(3600))
+    PlanSpec::plain(load, pool, Nanos::from_secs(3600))
 }
 
 fn even(per_s: u64, length: Nanos) -> LoadSpec {

@@ -1,8 +1,5 @@
 //! Several origins: what one of them does is nothing to the others, and each has a server of its own.
 
-mod plans;
-
-use plans::plain;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use unblink_core::dispatch::{Action, Pool};
@@ -32,7 +29,7 @@ fn plan(load: LoadSpec, origins: u8, pool: Pool) -> Plan {
     Plan::new(PlanSpec {
         idempotent: vec![true; of_operation.len()],
         origins: Origins::new(&of_operation).unwrap(),
-        ..plain(load, pool, TIMEOUT)
+        ..PlanSpec::plain(load, pool, TIMEOUT)
     })
     .unwrap()
 }

@@ -1,10 +1,8 @@
 //! Attempts to connect that come at a pace, and arrivals that share them.
 
 mod at_once;
-mod plans;
 
 use at_once::{START, TIMEOUT, policy, users};
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, Jitter, Policy, Pool, Retry, RetryOn, Room,
@@ -132,7 +130,7 @@ fn spec(pool: Pool, retry: Option<Retry>, origins: Origins) -> PlanSpec {
     PlanSpec {
         retry,
         origins,
-        ..plain(LoadSpec::Open { phases, process: Process::Even }, pool, Nanos::from_secs(1))
+        ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, Nanos::from_secs(1))
     }
 }
 

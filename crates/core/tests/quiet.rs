@@ -1,13 +1,10 @@
 //! A tick looks at nothing that can't have taken too long yet, and still misses nothing.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::load::Open;
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::random::{below, mixed};
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -24,7 +21,7 @@ struct Driven {
 
 impl Driven {
     fn new(seed: u64) -> Driven {
-        let plan = Plan::new(plain(
+        let plan = Plan::new(PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(2_000), Nanos::from_millis(200))],
                 process: Process::Poisson { seed },
@@ -65,15 +62,7 @@ impl Driven {
     fn answer(&mut self, now: Instant, seed: u64) {
         while let Some(place) = self.under_way.iter().position(|&(at, _)| at <= now) {
             let (_, flight) = self.under_way.swap_remove(place);
-            let answer = Answer {
-                failure: None,
-                code: None,
-                body_bytes: 0,
-                first_byte: now,
-                then: Then::Done,
-                reusable: true,
-                leaves_open: false,
-            };
+            let answer = Answer::plain(now);
             self.handle(now, Event::Answered(flight, answer), seed);
         }
     }

@@ -8,7 +8,7 @@ use unblink_core::dispatch::{
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Closed;
-use unblink_core::record::{Answer, Bank, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::time::{Instant, Nanos};
 
 /// Users who all ask at once, over a fixed number of connections.
@@ -55,18 +55,7 @@ impl Worker {
     }
 
     fn answer(&mut self, flight: FlightId) -> Actions {
-        self.tell(Event::Answered(
-            flight,
-            Answer {
-                failure: None,
-                code: None,
-                body_bytes: 0,
-                first_byte: self.now,
-                then: Then::Done,
-                reusable: true,
-                leaves_open: false,
-            },
-        ))
+        self.tell(Event::Answered(flight, Answer::plain(self.now)))
     }
 }
 

@@ -1,8 +1,5 @@
 //! A replay is what was recorded: each arrival at its time, with its operation, for any number of workers.
 
-mod plans;
-
-use plans::plain;
 use std::sync::Arc;
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::Pool;
@@ -36,7 +33,7 @@ fn spec(recorded: Recorded, threads: u32) -> PlanSpec {
     PlanSpec {
         threads,
         idempotent: vec![true; usize::from(OPERATIONS)],
-        ..plain(LoadSpec::Recorded(recorded), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
+        ..PlanSpec::plain(LoadSpec::Recorded(recorded), Pool::Auto { max: 64 }, Nanos::from_secs(3600))
     }
 }
 

@@ -1,8 +1,5 @@
 //! Recorded users: each asks in the recorded order, and pauses after each answer as it was recorded.
 
-mod plans;
-
-use plans::plain;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -56,7 +53,7 @@ fn spec(users: RecordedUsers, threads: u32) -> PlanSpec {
     PlanSpec {
         threads,
         idempotent: vec![true; 3],
-        ..plain(LoadSpec::RecordedUsers(users), Pool::Auto { max: 1_000 }, Nanos::from_secs(60))
+        ..PlanSpec::plain(LoadSpec::RecordedUsers(users), Pool::Auto { max: 1_000 }, Nanos::from_secs(60))
     }
 }
 

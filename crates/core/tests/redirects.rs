@@ -1,8 +1,5 @@
 //! Redirects that a step follows: when each is asked for, what is counted, and where they end.
 
-mod plans;
-
-use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -32,7 +29,7 @@ fn plan() -> Plan {
     Plan::new(PlanSpec {
         idempotent: vec![true; 4],
         mix: Mix { journeys, ..Mix::default() },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
                 process: Process::Even,
@@ -62,15 +59,7 @@ fn play(then: impl Fn(usize) -> Then) -> (Vec<(u64, u32)>, Box<Bank<u32>>) {
             Some((_, flight)) => {
                 told += 1;
                 let (then, code) = (then(told - 1), Code::of_status(200));
-                let answer = Answer {
-                    failure: None,
-                    code,
-                    body_bytes: 0,
-                    first_byte: now,
-                    then,
-                    reusable: true,
-                    leaves_open: false,
-                };
+                let answer = Answer { code, then, ..Answer::plain(now) };
                 Event::Answered(flight, answer)
             }
             None => Event::Tick,

@@ -1,9 +1,6 @@
 //! Retries of the real dispatcher in virtual time: against closed forms, against cases by hand, and against the simulated
 //! users who try again, whose code is another.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn};
 use unblink_core::failure::FailureKind;
@@ -40,7 +37,7 @@ fn spec(per_s: u64, seconds: u64, retry: Option<Retry>) -> PlanSpec {
     let phases = vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(seconds))];
     PlanSpec {
         retry,
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open { phases, process: Process::Even },
             Pool::Auto { max: 100_000 },
             Nanos::from_secs(30),

@@ -11,18 +11,10 @@ use unblink_core::dispatch::{
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Closed;
-use unblink_core::record::{Answer, Bank, Breach, Recorder, Then};
+use unblink_core::record::{Answer, Bank, Breach, Recorder};
 use unblink_core::time::{Instant, Nanos};
 
-const ANSWER: Answer = Answer {
-    failure: None,
-    code: Code::of_status(200),
-    body_bytes: 0,
-    first_byte: START,
-    then: Then::Done,
-    reusable: true,
-    leaves_open: false,
-};
+const ANSWER: Answer = Answer { code: Code::of_status(200), ..Answer::plain(START) };
 
 /// Users who all ask at once, over connections that are asked for so many places.
 struct Worker {

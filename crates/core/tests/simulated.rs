@@ -1,10 +1,7 @@
 //! The simulated world itself: what a seed decides, and what a generator that is late leads to.
 
-mod plans;
-
-use plans::plain;
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{Limit, ServerSpec, Service, Windows, WorldSpec, simulate};
@@ -15,7 +12,7 @@ const fn ms(ms: u64) -> Nanos {
 }
 
 fn plan(load: LoadSpec, pool: Pool) -> Plan {
-    Plan::new(plain(load, pool, Nanos::from_secs(3600))).unwrap()
+    Plan::new(PlanSpec::plain(load, pool, Nanos::from_secs(3600))).unwrap()
 }
 
 fn open(per_s: u64, seconds: u64) -> LoadSpec {

@@ -85,19 +85,15 @@ fn plan(queues: &[Queue<'_>], length_s: u64) -> Plan {
     };
     let of_operation: Vec<u8> = (0..queues.len() as u8).collect();
     Plan::new(PlanSpec {
-        load: LoadSpec::Several((0..).zip(queues).map(load).collect()),
         // The queue is empty at first. Its relaxation time is 0.4 s at the most, that of M/M/1 at ρ = 0.9.
         warmup: Nanos::from_secs(WARMUP_S),
-        limit: None,
-        timeout: Nanos::from_secs(3600),
-        drain: None,
-        pool: Pool::Auto { max: 60_000 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; queues.len()],
-        mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Several((0..).zip(queues).map(load).collect()),
+            Pool::Auto { max: 60_000 },
+            Nanos::from_secs(3600),
+        )
     })
     .unwrap()
 }

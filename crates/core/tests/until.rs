@@ -1,8 +1,5 @@
 //! Steps that ask again and again, driven by hand: when they ask, and what is recorded of it.
 
-mod plans;
-
-use plans::plain;
 use std::collections::VecDeque;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
@@ -33,7 +30,7 @@ fn plan() -> Plan {
             },
             ..Mix::default()
         },
-        ..plain(
+        ..PlanSpec::plain(
             LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(1))],
                 process: Process::Even,
@@ -61,13 +58,9 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
         let event = match answer_at.filter(|&at| at <= now).and_then(|_| answers.pop_front()) {
             Some((_, flight, not_yet)) => {
                 let answer = Answer {
-                    failure: None,
                     code: Code::of_status(200),
-                    body_bytes: 0,
-                    first_byte: now,
                     then: if not_yet { Then::NotYet } else { Then::Done },
-                    reusable: true,
-                    leaves_open: false,
+                    ..Answer::plain(now)
                 };
                 Event::Answered(flight, answer)
             }

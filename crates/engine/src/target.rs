@@ -66,6 +66,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// Connections without TLS that take these addresses in turn, which never change.
+    pub fn plain(addresses: Vec<Address>) -> Target {
+        Target { addresses, refresh: None, routing: None, tls: None, per_source: None }
+    }
+
     /// Whether connections may come from more than one address of this machine, so that it does not run out of local
     /// ports.
     pub fn is_loopback(&self) -> bool {

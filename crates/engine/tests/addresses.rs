@@ -72,28 +72,12 @@ fn job_within(timeout: Nanos, addresses: &[SocketAddr], pool: Pool, threads: u32
     let request = builder.render().expect("a request");
     let phases = vec![Phase::hold(Rate::per_second(500), Nanos::from_millis(400))];
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout,
-        drain: None,
-        pool,
         threads,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(LoadSpec::Open { phases, process: Process::Even }, pool, timeout)
     });
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: addresses.iter().copied().map(Address::Tcp).collect(),
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(addresses.iter().copied().map(Address::Tcp).collect())],
         values: None,
         script: None,
         operations: vec![Request {

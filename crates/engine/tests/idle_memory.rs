@@ -73,29 +73,14 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
     let before = HELD.load(Ordering::SeqCst);
     let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
     let phases = vec![Phase::hold(Rate::per_second(1), Nanos::from_secs(30))];
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool: Pool::Fixed { n },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    });
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::Open { phases, process: Process::Even },
+        Pool::Fixed { n },
+        Nanos::from_secs(30),
+    ));
     let job: Job<Http1> = Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![Address::Tcp(address)])],
         values: None,
         script: None,
         operations: vec![Request {

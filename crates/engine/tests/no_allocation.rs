@@ -215,28 +215,12 @@ fn job_of<P: Protocol>(
         ..Expect::new(&conditions.collect::<Vec<_>>())
     };
     let plan = Plan::new(PlanSpec {
-        load,
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(30),
-        drain: None,
-        pool,
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 2],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(load, pool, Nanos::from_secs(30))
     });
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![Address::Tcp(address)])],
         operations,
         values: None,
         script: None,

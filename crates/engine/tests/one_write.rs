@@ -65,30 +65,15 @@ fn serve(listener: &TcpListener) -> io::Result<Vec<u32>> {
 fn job(listener: &TcpListener) -> Job<Http2> {
     let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
     let request = Request::new(&request, Default::default(), Scheme::Http).expect("a request");
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::closed(STREAMS, Nanos::ZERO, Nanos::from_millis(300)),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(5),
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    });
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::closed(STREAMS, Nanos::ZERO, Nanos::from_millis(300)),
+        Pool::Fixed { n: 1 },
+        Nanos::from_secs(5),
+    ));
     let address = Address::Tcp(listener.local_addr().expect("an address"));
     Job {
         plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![address],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
+        targets: vec![Target::plain(vec![address])],
         operations: vec![request],
         values: None,
         script: None,

@@ -2,18 +2,14 @@
 
 mod lines;
 
-use lines::{Lines, Settings};
+use lines::Settings;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
-use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::{PreflightError, preflight};
-use unblink_engine::target::{Address, Target};
-use unblink_workload::answer::{Expect, Needle};
 
 /// Serves one connection by `serve`.
 fn serving(serve: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
@@ -36,41 +32,24 @@ fn saying(first: &'static str, then: &'static str) -> SocketAddr {
 
 fn ask(address: SocketAddr, timeout: Duration) -> Result<Option<u32>, PreflightError> {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Closed {
-            users: 1,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
-            duration: Nanos::from_secs(1),
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 2],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Closed {
+                users: 1,
+                think: Nanos::ZERO,
+                ramp_up: Nanos::ZERO,
+                duration: Nanos::from_secs(1),
+            },
+            Pool::Fixed { n: 1 },
+            Nanos::from_secs(1),
+        )
     });
-    let job: Job<Lines> = Job {
-        plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
-        operations: vec!["first", "second"],
-        values: None,
-        script: None,
-        expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
-        settings: Settings { places: 4, cancels: false },
-        connection_age: None,
-        pacing: Pacing::default(),
-    };
+    let job = lines::job(
+        plan.expect("a plan"),
+        address,
+        vec!["first", "second"],
+        Settings { places: 4, cancels: false },
+    );
     preflight(&job, 1, timeout)
 }
 

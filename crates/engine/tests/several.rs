@@ -2,7 +2,7 @@
 
 mod lines;
 
-use lines::{Lines, Settings};
+use lines::Settings;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -13,11 +13,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::Counters;
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
-use unblink_engine::pacing::Pacing;
 use unblink_engine::run::start;
-use unblink_engine::target::{Address, Target};
-use unblink_workload::answer::{Expect, Needle};
 
 const USERS: u32 = 40;
 
@@ -73,41 +69,20 @@ fn run(
     timeout_ms: u64,
 ) -> Counters {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Closed {
-            users: USERS,
-            think: Nanos::ZERO,
-            ramp_up: Nanos::ZERO,
-            duration: Nanos::from_secs(20),
-        },
-        warmup: Nanos::ZERO,
         limit: Some(400),
-        timeout: Nanos::from_millis(timeout_ms),
-        drain: None,
-        pool: Pool::Fixed { n: connections },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; requests.len()],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Closed {
+                users: USERS,
+                think: Nanos::ZERO,
+                ramp_up: Nanos::ZERO,
+                duration: Nanos::from_secs(20),
+            },
+            Pool::Fixed { n: connections },
+            Nanos::from_millis(timeout_ms),
+        )
     });
-    let job: Job<Lines> = Job {
-        plan: plan.expect("a plan"),
-        targets: vec![Target {
-            addresses: vec![Address::Tcp(address)],
-            tls: None,
-            refresh: None,
-            routing: None,
-            per_source: None,
-        }],
-        operations: requests.to_vec(),
-        values: None,
-        script: None,
-        expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
-        settings,
-        connection_age: None,
-        pacing: Pacing::default(),
-    };
+    let job = lines::job(plan.expect("a plan"), address, requests.to_vec(), settings);
     let mut running = start(job).expect("it starts");
     let mut counters = Counters::default();
     while let Some(interval) = running.next_interval() {

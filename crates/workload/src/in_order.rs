@@ -96,18 +96,10 @@ mod tests {
             n => LoadSpec::Several(vec![part; n]),
         };
         Plan::new(PlanSpec {
-            load,
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos::from_secs(1),
-            drain: None,
-            pool: Pool::Fixed { n: 2 },
             threads: 2,
-            retry: None,
             idempotent: vec![true; 2],
             mix: Mix { weights: Some(vec![1, 1]), order: Order::Shuffled { seed: 1 }, ..Mix::default() },
-            origins: Default::default(),
-            rate_cap: None,
+            ..PlanSpec::plain(load, Pool::Fixed { n: 2 }, Nanos::from_secs(1))
         })
         .unwrap()
     }

@@ -23,18 +23,10 @@ fn plan(process: Process, order: Order, threads: u32) -> Plan {
     let phases = vec![Phase::hold(Rate::per_second(5_000), Nanos::from_millis(500))];
     let weights = (order != Order::Turn).then(|| vec![80, 20]);
     Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 16 },
         threads,
-        retry: None,
         idempotent: vec![true; 2],
         mix: Mix { weights, order, ..Mix::default() },
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(LoadSpec::Open { phases, process }, Pool::Fixed { n: 16 }, Nanos::from_secs(1))
     })
     .unwrap()
 }

@@ -55,20 +55,11 @@ fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
     // What is left of world 32205: the generator is away at the end of the first second.
     let mut case = generate::case(0);
     let phase = Phase { from: Rate::default(), to: Rate::from_milli(18_249), duration: Nanos(1_011_714_087) };
-    case.plan = PlanSpec {
-        load: LoadSpec::Open { phases: vec![phase], process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos(318_043_174),
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    };
+    case.plan = PlanSpec::plain(
+        LoadSpec::Open { phases: vec![phase], process: Process::Even },
+        Pool::Fixed { n: 1 },
+        Nanos(318_043_174),
+    );
     case.world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::ZERO)));
     case.world.generator.pauses = Some(Windows {
         first: Nanos(527_105_842),

@@ -1,13 +1,10 @@
 //! Simulated servers whose runs are compared.
 
+use super::responses::{Load, Responses};
 use unblink_analysis::compare::{Run, RunParts, Slice};
-use unblink_analysis::interval::History;
 use unblink_analysis::quantile::Survival;
-use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Series, Track};
-use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec, simulate};
+use unblink_core::schedule::Process;
+use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec};
 use unblink_core::time::Nanos;
 
 /// A server and how it is loaded.
@@ -27,9 +24,7 @@ const SEEDS: u64 = 1 << 32;
 
 /// What was recorded of one run.
 pub(crate) struct Recorded {
-    completed: Track<u64>,
-    censored: Track<u64>,
-    history: History,
+    responses: Responses,
     slices: Vec<Slice>,
     load: (Nanos, Nanos),
 }
@@ -74,57 +69,30 @@ impl Server {
     pub(crate) fn record(&self, number: u64) -> Recorded {
         let seed = self.first_seed + 2 * number;
         let (warmup, length) = (Nanos::from_secs(self.warmup_s), Nanos::from_secs(self.length_s));
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open {
-                phases: vec![Phase::hold(Rate::per_second(self.rate_per_s), length)],
-                process: (self.process)(seed),
-            },
-            warmup,
-            limit: None,
-            timeout: Nanos::from_secs(600),
-            drain: None,
-            pool: Pool::Auto { max: 20_000 },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
-        })
-        .expect("a valid plan");
         let mut world = WorldSpec::new(self.spec.clone());
         world.seed = seed + 1;
-        let mut recorded = Recorded {
-            completed: Track::default(),
-            censored: Track::default(),
-            history: History::default(),
-            slices: Vec::new(),
-            load: (warmup, warmup + length),
-        };
-        simulate(&plan, &world, |interval| {
-            let of = |series| interval.bank.track(series);
-            let (known, open) = (of(Series::Response), of(Series::ResponseCensored));
-            let level = interval.gauges.in_flight + interval.gauges.backlog;
-            recorded.history.add(interval.start, interval.length, level, known, open);
-            recorded.completed.add(known);
-            recorded.censored.add(open);
-            if (recorded.load.0..recorded.load.1).contains(&interval.start) {
+        let load = Load { rate_per_s: self.rate_per_s, process: (self.process)(seed), warmup, length };
+        let measured = warmup..warmup + length;
+        let mut slices = Vec::new();
+        let responses = load.responses(&world, |interval| {
+            if measured.contains(&interval.start) {
                 let outcomes = &interval.bank.counters.measured;
-                recorded.slices.push(Slice {
+                slices.push(Slice {
                     length_s: interval.length.as_secs_f64(),
                     ok: outcomes.ok,
                     not_ok: outcomes.failed_total() + outcomes.timed_out,
                 });
             }
         });
-        recorded
+        Recorded { responses, slices, load: (measured.start, measured.end) }
     }
 }
 
 impl Recorded {
     /// ln of a percentile in ns.
     pub(crate) fn log_quantile(&self, q: f64) -> f64 {
-        let value = Survival::new(&self.completed, &self.censored).quantile(q).expect("samples");
+        let value =
+            Survival::new(&self.responses.completed, &self.responses.censored).quantile(q).expect("samples");
         (value.value_ns as f64).ln()
     }
 
@@ -132,12 +100,12 @@ impl Recorded {
     pub(crate) fn run(&self, number: u64) -> Run {
         let length_s = (self.load.1 - self.load.0).as_secs_f64();
         let parts = RunParts {
-            completed: &self.completed,
-            censored: &self.censored,
-            history: &self.history,
+            completed: &self.responses.completed,
+            censored: &self.responses.censored,
+            history: &self.responses.history,
             load: self.load,
             slices: &self.slices,
-            achieved_per_s: self.completed.count() as f64 / length_s,
+            achieved_per_s: self.responses.completed.count() as f64 / length_s,
             error_share: 0.0,
             failed_share: 0.0,
         };

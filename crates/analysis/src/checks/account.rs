@@ -101,7 +101,8 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
 
 pub(super) fn no_answers(case: &Case<'_>) -> Option<Finding> {
     let measured = case.measured();
-    if measured.ok > 0 {
+    // Where all records break off before anything had ended, nothing is known of the target.
+    if measured.ok > 0 || (measured.ended() == 0 && all_break_off(case)) {
         return None;
     }
     let largest = (0..measured.failed.len()).max_by_key(|&i| measured.failed[i]).unwrap_or(0);
@@ -222,7 +223,8 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Finding> {
 
 pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
-    if evidence.end != End::Interrupted {
+    // Nobody ended one whose records all break off.
+    if evidence.end != End::Interrupted || all_break_off(case) {
         return None;
     }
     let due = text::arrivals(evidence.scheduled);
@@ -241,9 +243,14 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// No machine has told how its load ended.
+pub(super) fn all_break_off(case: &Case<'_>) -> bool {
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.killed == agents.heard)
+}
+
 /// Some of several machines were stopped, and others went on: the end of the load is not that of those.
 fn is_partly_stopped(case: &Case<'_>) -> bool {
-    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.stopped > 0)
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && (agents.early > 0 || agents.stopped > 0))
 }
 
 /// A rule or a guard ended it. What would still have been due is in the account and in no figure.
@@ -260,7 +267,17 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         true => " No objective is met by a run that was not finished.",
         false => "",
     };
+    let of_some = format!(
+        "{due} had fallen due in all, and {} {} withheld.",
+        text::arrivals(withheld),
+        text::were(withheld)
+    );
     let (code, message, remedy) = match guard {
+        None if is_partly_stopped(case) => (
+            FindingCode::Aborted,
+            format!("Some of the machines of the run were stopped by --abort-on; {of_some}"),
+            "Find out what hurt before you run it again; the figures are those up to the stop.",
+        ),
         None => (
             FindingCode::Aborted,
             format!(
@@ -270,12 +287,7 @@ pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
         ),
         Some(why) if is_partly_stopped(case) => (
             FindingCode::Withheld,
-            format!(
-                "A guard stopped some of the machines of the run ({why}); {due} had fallen due in all, and {} {} \
-                 withheld.{unmet}",
-                text::arrivals(withheld),
-                text::were(withheld)
-            ),
+            format!("A guard stopped some of the machines of the run ({why}); {of_some}{unmet}"),
             "Run it again when nothing stops it; the figures are those up to the stop.",
         ),
         Some(why) => (

@@ -1,6 +1,7 @@
 //! Does the record hold all machines that offered the load, and could each be believed?
 
 use super::{Case, found};
+use crate::evidence::Agents;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use unblink_core::time::Nanos;
@@ -9,7 +10,7 @@ use unblink_core::time::Nanos;
 const CLOCK_ERROR_TOLD: Nanos = Nanos::from_millis(10);
 const CLOCK_ERROR_MAX: Nanos = Nanos::from_millis(100);
 
-/// What ends a load by the figures of all acts within a second and a half. From here on it acted three times as late as that; and a
+/// What ends a load by the figures of all acts within two and a half seconds. From here on it acted twice as late as that; and a
 /// bus that was started anew within 2 s is not told of.
 const BUS_BEHIND_TOLD: Nanos = Nanos::from_secs(3);
 
@@ -22,16 +23,13 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
         ("agents_broken_off", agents.killed as f64),
         ("lost", agents.lost.unwrap_or(0) as f64),
         ("not_offered", agents.stopped as f64),
+        ("early", agents.early as f64),
     ];
     if missing == 0 && agents.killed == 0 {
-        return (agents.stopped > 0).then(|| Finding {
+        return (agents.early > 0 || agents.stopped > 0).then(|| Finding {
             code: FindingCode::AgentsLost,
             severity: Severity::Degrades,
-            message: format!(
-                "A machine was stopped while others went on: {} {} not offered.",
-                text::arrivals(agents.stopped),
-                text::were(agents.stopped)
-            ),
+            message: ended_early(agents),
             remedy: "Look at the figures until then alone (unblink report --to), or run again.".into(),
             evidence,
         });
@@ -69,6 +67,20 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
         "Find the run folders of the machines that are missing and merge them, too; without them, run again.",
         evidence,
     )
+}
+
+/// From then on the target met less than what was asked for, and the figures are of both times.
+fn ended_early(agents: &Agents) -> String {
+    let by = text::duration(agents.early_by);
+    let what = match agents.early {
+        0 => "A machine was stopped while others went on".to_string(),
+        1 => format!("The load of one machine ended {by} before that of the others"),
+        n => format!("The loads of {} machines ended up to {by} before that of the others", text::count(n)),
+    };
+    match agents.stopped {
+        0 => format!("{what}."),
+        n => format!("{what}: {} {} not offered.", text::arrivals(n), text::were(n)),
+    }
 }
 
 /// The figures of all hide the trouble of one among many.

@@ -33,20 +33,11 @@ pub(crate) fn run(
             duration: Nanos::from_secs(seconds),
         })
         .collect();
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases: phases.clone(), process },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(timeout_s),
-        drain: None,
-        pool: Pool::Auto { max: 1_000_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::Open { phases: phases.clone(), process },
+        Pool::Auto { max: 1_000_000 },
+        Nanos::from_secs(timeout_s),
+    ))
     .expect("a plan");
     let mut from = Nanos::ZERO;
     let stretches = phases.iter().map(|phase| {

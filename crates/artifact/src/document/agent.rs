@@ -1,6 +1,6 @@
 //! One of several machines that offer a load together.
 
-use super::{Arrivals, Environment, Generator, RunStatus, Validity};
+use super::{Aborted, Arrivals, Environment, Generator, RunStatus, Validity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,12 @@ pub struct AgentResult {
     pub status: RunStatus,
     /// Where its measured arrivals ended.
     pub arrivals: Arrivals,
+    /// Where its load ended, after t = 0; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_to_ns: Option<u64>,
+    /// What stopped it; absent where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
     /// 99th percentile of its response times; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,

@@ -1,5 +1,6 @@
 //! The machines that offered a load together, as they are told and judged.
 
+use super::early::{early, tolerated_withheld, withheld_early};
 use super::{Ending, Tally};
 use crate::document::{
     Agent, AgentPlan, AgentResult, Arrivals, Finding, RunDocument, RunStatus, Severity, ValidityStatus, lost,
@@ -36,6 +37,10 @@ impl Tally {
         let first = plans.first()?;
         let killed = ending.agents.iter().filter(|agent| is_lost(agent)).count() as u64;
         let measured = &self.totals.counters.measured;
+        // A part of the run may end before the load of any of them did.
+        let to = self.part.as_ref().map_or(u64::MAX, |part| part.to_ns);
+        let early_here = || early(&ending.agents).filter(|early| early.at.0 < to);
+        let was_partial = self.part.is_none() || early_here().next().is_some();
         Some(Agents {
             is_merged: !ending.agents.is_empty(),
             name: first.name(),
@@ -46,7 +51,9 @@ impl Tally {
             tolerate_lost: plans.iter().filter_map(|plan| plan.tolerate_lost).min().unwrap_or(0).into(),
             lost: lost(&ending.agents),
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
-            stopped: stopped(&ending.agents),
+            stopped: if was_partial { stopped(&ending.agents) + withheld_early(&ending.agents) } else { 0 },
+            early: early_here().count() as u64,
+            early_by: early_here().map(|early| early.by).max().unwrap_or_default(),
             worst: worst(&ending.agents),
             unlike: unlike(&ending.agents),
             clock_error: clock_error(&self.agents(ending)),
@@ -62,6 +69,8 @@ impl AgentResult {
         AgentResult {
             status: document.status,
             arrivals: document.arrivals.clone(),
+            load_to_ns: Some(document.series.load_to_ns),
+            aborted: document.aborted.clone(),
             p99_ns: p99.filter(|quantile| !quantile.censored).map(|quantile| quantile.value),
             validity: document.validity.clone(),
             generator: document.generator.clone(),
@@ -78,9 +87,10 @@ impl AgentResult {
 }
 
 impl Ending {
-    /// Measured arrivals of machines of which nothing was heard, as far as they can be counted.
+    /// Measured arrivals of machines of which nothing was heard, as far as they can be counted; and those of machines that may as well
+    /// have been lost.
     pub(super) fn lost(&self) -> u64 {
-        lost(&self.agents).unwrap_or(0)
+        lost(&self.agents).unwrap_or(0) + tolerated_withheld(&self.agents)
     }
 }
 

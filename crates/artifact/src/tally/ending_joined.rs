@@ -1,5 +1,6 @@
 //! How the runs of several machines ended, as one.
 
+use super::early::last_stop;
 use super::{Ending, OriginEnding};
 use crate::document::{RunStatus, SetupRequest, WorkerPriority};
 use std::collections::BTreeMap;
@@ -35,12 +36,7 @@ impl Ending {
                 .max_by_key(|priority| shortfall(*priority)),
             kept_awake: parts.iter().filter_map(|part| part.kept_awake).reduce(|a, b| a && b),
             origins: origins(&parts),
-            // Up to the last of them there was load.
-            aborted: parts
-                .iter()
-                .filter_map(|part| part.aborted.as_ref())
-                .reduce(|last, next| if next.at_ns > last.at_ns { next } else { last })
-                .cloned(),
+            aborted: last_stop(parts.iter().filter_map(|part| part.aborted.as_ref())),
             withheld: parts.iter().map(|part| part.withheld).sum(),
             values_sent: Vec::new(),
             setup: setup(&parts),

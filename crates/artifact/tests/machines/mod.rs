@@ -20,18 +20,13 @@ pub(crate) const SECONDS: u64 = 12;
 pub(crate) fn plan() -> Plan {
     let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(SECONDS))];
     Plan::new(PlanSpec {
-        load: LoadSpec::Open { phases, process: Process::Poisson { seed: 3 } },
         warmup: Nanos::from_secs(1),
-        limit: None,
-        timeout: Nanos::from_secs(5),
-        drain: None,
-        pool: Pool::Auto { max: 20_000 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true, true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Open { phases, process: Process::Poisson { seed: 3 } },
+            Pool::Auto { max: 20_000 },
+            Nanos::from_secs(5),
+        )
     })
     .expect("a valid plan")
 }

@@ -424,23 +424,14 @@ pub fn assert_same(a: &Interval, b: &Interval) {
 
 /// Even arrivals at a server that answers after 10 ms, and is changed.
 pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSpec)) -> Vec<Interval> {
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
+    let plan = Plan::new(PlanSpec::plain(
+        LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(seconds))],
             process: Process::Even,
         },
-        warmup: Nanos::ZERO,
-        limit: None,
+        Pool::Auto { max: 20_000 },
         timeout,
-        drain: None,
-        pool: Pool::Auto { max: 20_000 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
-        origins: Default::default(),
-        rate_cap: None,
-    })
+    ))
     .expect("a valid plan");
     let mut server = ServerSpec::new(Service::Constant(Nanos(10 * MILLISECOND_NS)));
     change(&mut server);

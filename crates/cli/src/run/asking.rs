@@ -9,17 +9,12 @@ use unblink_core::time::Nanos;
 /// A plan for asking, each answer waited for as long as `timeout`. Of each question, whether it may be sent twice.
 pub(super) fn plan(timeout: Nanos, idempotent: Vec<bool>, origins: Origins) -> Result<Plan> {
     Ok(Plan::new(PlanSpec {
-        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout,
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
         idempotent,
-        mix: Default::default(),
         origins,
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
+            Pool::Fixed { n: 1 },
+            timeout,
+        )
     })?)
 }

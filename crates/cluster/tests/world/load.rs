@@ -42,21 +42,12 @@ impl Asked {
     pub(super) fn plan(&self, offer: &Offer) -> Plan {
         let rate = Rate::per_second(self.per_s * u64::from(offer.of));
         let plan = Plan::new(PlanSpec {
-            load: LoadSpec::Open {
-                phases: vec![Phase::hold(rate, Nanos(self.length))],
-                process: self.process,
-            },
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: Nanos(TIMEOUT),
-            drain: None,
-            pool: Pool::Auto { max: self.connections * offer.of },
             threads: offer.last - offer.first + 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Default::default(),
-            rate_cap: None,
+            ..PlanSpec::plain(
+                LoadSpec::Open { phases: vec![Phase::hold(rate, Nanos(self.length))], process: self.process },
+                Pool::Auto { max: self.connections * offer.of },
+                Nanos(TIMEOUT),
+            )
         });
         let shares = WorkerShares { first: offer.first - 1, of: offer.of };
         plan.and_then(|plan| plan.with_shares(shares)).expect("a plan")

@@ -106,18 +106,10 @@ mod tests {
 
     fn spec(load: LoadSpec, operations: usize, mix: Mix) -> PlanSpec {
         PlanSpec {
-            load,
             warmup: Nanos::from_secs(1),
-            limit: None,
-            timeout: Nanos::from_secs(1),
-            drain: None,
-            pool: Pool::Auto { max: 10 },
-            threads: 1,
-            retry: None,
             idempotent: vec![true; operations],
             mix,
-            origins: Default::default(),
-            rate_cap: None,
+            ..PlanSpec::plain(load, Pool::Auto { max: 10 }, Nanos::from_secs(1))
         }
     }
 

@@ -6,20 +6,21 @@ mod foreseen;
 mod load;
 mod placed;
 mod shares;
+mod spec;
 
 pub use error::{Length, PlanError};
 pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
 pub use shares::WorkerShares;
+pub use spec::PlanSpec;
 
 use crate::arrival::Key;
-use crate::dispatch::{Policy, Pool, Retry, Room};
+use crate::dispatch::{Policy, Room};
 use crate::journey::{JourneyError, Paths, Starts};
 use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Population, Travelling};
-use crate::mix::{Asked, Mix, Place};
-use crate::origins::Origins;
+use crate::mix::{Asked, Place};
 use crate::record::{Layout, SampleBlocks};
 use crate::recorded::Recorded;
-use crate::schedule::{Rate, Schedule};
+use crate::schedule::Schedule;
 use crate::time::{Instant, Nanos};
 use check::{
     check_closed_lengths, check_common, check_journeys, check_open, check_recorded, check_recorded_users,
@@ -57,35 +58,6 @@ pub const THREADS_MAX: u32 = 256;
 
 /// Shares of a load at the most: Poisson arrivals are so many streams, and no share can have less than one.
 pub const SHARES_MAX: u32 = crate::schedule::STREAMS as u32;
-
-/// A plan before it is checked.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PlanSpec {
-    /// What offers the load.
-    pub load: LoadSpec,
-    /// Excluded from every figure, before the measured part; of a closed load, after its ramp-up.
-    pub warmup: Nanos,
-    /// Measured arrivals at the most.
-    pub limit: Option<u64>,
-    /// From the intended time.
-    pub timeout: Nanos,
-    /// After the last arrival due; unless given the timeout, or the time that journeys may take.
-    pub drain: Option<Nanos>,
-    /// Connections to each origin, over all workers.
-    pub pool: Pool,
-    /// Worker threads.
-    pub threads: u32,
-    /// What is tried again; nothing without it.
-    pub retry: Option<Retry>,
-    /// For each operation: may it be sent twice?
-    pub idempotent: Vec<bool>,
-    /// In which shares and in which order the operations are asked for.
-    pub mix: Mix,
-    /// Where each operation goes.
-    pub origins: Origins,
-    /// No plan may offer more than this.
-    pub rate_cap: Option<Rate>,
-}
 
 /// Arrivals counted from the schedule alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -136,18 +136,11 @@ mod tests {
     fn spec(process: Process, threads: u32) -> PlanSpec {
         let phases = vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))];
         PlanSpec {
-            load: LoadSpec::Open { phases, process },
             warmup: Nanos::from_millis(500),
-            limit: None,
-            timeout: Nanos::from_secs(1),
-            drain: None,
-            pool: Pool::Auto { max: 10 },
             threads,
-            retry: None,
             idempotent: vec![true; 3],
             mix: Mix { weights: Some(vec![5, 3, 2]), order: Order::Shuffled { seed: 4 }, ..Mix::default() },
-            origins: Default::default(),
-            rate_cap: None,
+            ..PlanSpec::plain(LoadSpec::Open { phases, process }, Pool::Auto { max: 10 }, Nanos::from_secs(1))
         }
     }
 

@@ -23,6 +23,21 @@ pub struct Answer {
     pub leaves_open: bool,
 }
 
+impl Answer {
+    /// It is as it must be, says nothing that is counted and has no body, and its connection may carry another request.
+    pub const fn plain(first_byte: Instant) -> Answer {
+        Answer {
+            failure: None,
+            code: None,
+            body_bytes: 0,
+            first_byte,
+            then: Then::Done,
+            reusable: true,
+            leaves_open: false,
+        }
+    }
+}
+
 /// What follows an answer that is as it must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Then {

@@ -86,20 +86,12 @@ mod tests {
     use super::*;
     use crate::arrival::Arrival;
     use crate::failure::FailureKind;
-    use crate::record::{Answer, Bank, RetryCause, Then};
+    use crate::record::{Answer, Bank, RetryCause};
     use crate::time::Nanos;
 
     const TIMEOUT: Nanos = Nanos(1_000);
 
-    const OK: Answer = Answer {
-        failure: None,
-        code: None,
-        body_bytes: 0,
-        first_byte: Instant(240),
-        then: Then::Done,
-        reusable: true,
-        leaves_open: false,
-    };
+    const OK: Answer = Answer::plain(Instant(240));
 
     fn recorder(several: bool) -> Recorder {
         let recorder = Recorder::new(Box::new(Bank::new(0)), TIMEOUT).with_addresses([several].into_iter());

@@ -235,21 +235,15 @@ mod tests {
     fn nothing_is_remembered_of_answers_that_are_over() {
         for timeout in [Nanos::from_secs(30), Nanos::from_millis(120)] {
             let plan = Plan::new(PlanSpec {
-                load: LoadSpec::Open {
-                    phases: vec![Phase::hold(Rate::per_second(20), Nanos::from_secs(20))],
-                    process: Process::Even,
-                },
-                warmup: Nanos::ZERO,
-                limit: None,
-                timeout,
                 drain: Some(Nanos::from_secs(30)),
-                pool: Pool::Auto { max: 1_000 },
-                threads: 1,
-                retry: None,
-                idempotent: vec![true],
-                mix: Default::default(),
-                origins: Default::default(),
-                rate_cap: None,
+                ..PlanSpec::plain(
+                    LoadSpec::Open {
+                        phases: vec![Phase::hold(Rate::per_second(20), Nanos::from_secs(20))],
+                        process: Process::Even,
+                    },
+                    Pool::Auto { max: 1_000 },
+                    timeout,
+                )
             });
             let plan = plan.expect("a plan");
             let events = Some(EventSpec { count: 10, gap: Service::Constant(Nanos::from_millis(20)) });

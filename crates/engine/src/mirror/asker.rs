@@ -19,7 +19,6 @@ use std::io;
 use std::sync::Arc;
 use unblink_core::dispatch::{CloseKind, FlightId, Pool};
 use unblink_core::failure::FailureKind;
-use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::Filler;
@@ -325,18 +324,12 @@ impl Filler for Filled<'_> {
 /// What connections must know. No schedule: the plan stands for one because a job has one.
 fn job(mirror: &Mirror) -> io::Result<Job<Digested>> {
     let plan = Plan::new(PlanSpec {
-        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: mirror.timeout,
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
         idempotent: vec![false],
-        mix: Default::default(),
-        origins: Origins::default(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
+            Pool::Fixed { n: 1 },
+            mirror.timeout,
+        )
     });
     Ok(Job {
         plan: plan.map_err(io::Error::other)?,

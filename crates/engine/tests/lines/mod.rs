@@ -4,15 +4,41 @@
 //! says `NUMBER pong`.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
+use unblink_core::plan::Plan;
+use unblink_engine::job::Job;
+use unblink_engine::pacing::Pacing;
+use unblink_engine::target::{Address, Target};
 use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
 use unblink_wire::words::Words;
+use unblink_workload::answer::{Expect, Needle};
 
 /// How many requests a connection takes, and whether they can be cancelled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) places: u32,
     pub(crate) cancels: bool,
+}
+
+/// Asks for `words` at `address`; an answer must say `ok`.
+pub(crate) fn job(
+    plan: Plan,
+    address: SocketAddr,
+    words: Vec<&'static str>,
+    settings: Settings,
+) -> Job<Lines> {
+    Job {
+        plan,
+        targets: vec![Target::plain(vec![Address::Tcp(address)])],
+        operations: words,
+        values: None,
+        script: None,
+        expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
+        settings,
+        connection_age: None,
+        pacing: Pacing::default(),
+    }
 }
 
 pub(crate) struct Lines {

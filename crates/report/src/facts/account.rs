@@ -2,7 +2,7 @@
 
 use super::wrong_client;
 use crate::format;
-use unblink_artifact::document::{LoadModel, RunDocument};
+use unblink_artifact::document::{Finding, LoadModel, RunDocument, RunStatus};
 
 /// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`. Only a run that was
 /// stopped has withheld any, and only one of several machines has lost any.
@@ -66,10 +66,24 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         ),
         "timed out" => format!("longer than {}", format::least(doc.plan.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
+        "withheld" if stops_some(doc) => "due after their machine was stopped".into(),
         "withheld" => "due after the run was stopped".into(),
+        "lost" if was_cut_off(doc) => "due on a machine that was cut off or lost".into(),
         "lost" => "with a machine of which nothing was heard".into(),
         _ => "waiting when the run ended".into(),
     }
+}
+
+/// Other machines went on for a while.
+pub(super) fn stops_some(doc: &RunDocument) -> bool {
+    let is_early =
+        |finding: &Finding| finding.code == "agents_lost" && finding.evidence.get("early") > Some(&0.0);
+    doc.validity.findings.iter().any(is_early)
+}
+
+/// One is as good as lost, although its record is here.
+fn was_cut_off(doc: &RunDocument) -> bool {
+    doc.status == RunStatus::Complete && stops_some(doc)
 }
 
 #[cfg(test)]

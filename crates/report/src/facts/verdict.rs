@@ -66,5 +66,6 @@ pub(crate) fn aborted(doc: &RunDocument) -> Option<String> {
         return Some(format!("{} held at the end, when no load was left to stop.", aborted.rule));
     }
     let why = if aborted.guard.is_some() { "by a guard" } else { "because it hurt" };
-    Some(format!("Stopped after {} {why}: {}.", format::moment(aborted.at_ns), aborted.rule))
+    let what = if super::account::stops_some(doc) { "Stopped on some of the machines" } else { "Stopped" };
+    Some(format!("{what} after {} {why}: {}.", format::moment(aborted.at_ns), aborted.rule))
 }

@@ -165,7 +165,7 @@ mod tests {
         let doc = crate::fixture::empty();
         let page = Page::new("").finish(&doc);
         assert!(page.contains("const units = [[\"ns\", 1, 1000], [\"µs\", 1000, 1000], "), "{page}");
-        assert!(page.contains("[\"min\", 60000000000, null]];"));
+        assert!(page.contains("[\"d\", 86400000000000, null]];"));
     }
 
     #[test]

@@ -130,26 +130,19 @@ pub(super) fn events(canvas: &mut Canvas, plot: &Plot, x: &Scale, cells: &[&LabC
 
 #[cfg(test)]
 mod tests {
+    use super::super::protocols::tests::of;
     use super::*;
     use crate::svg::canvas::Size;
     use crate::svg::read::Drawn;
-    use unblink_artifact::document::{LoadModel, Protocol};
-    use unblink_artifact::lab::{CELL_SCHEMA, LabEvent, LabLog, LabOffered, LabScenario, LabTool, LabTruth};
+    use unblink_artifact::document::Protocol;
+    use unblink_artifact::lab::{LabEvent, LabOffered, LabScenario};
 
     const MS: u64 = 1_000_000;
 
     /// 1,000/s for 4 s, nothing of it answered from 2 s to 2.25 s.
     fn cell() -> LabCell {
+        let like = of("open", Protocol::Http11, None).1;
         let events = vec![LabEvent { from_ns: 2_000 * MS, to_ns: 2_250 * MS }];
-        let scenario = LabScenario {
-            name: "stall".into(),
-            description: String::new(),
-            rate_per_s: 1_000,
-            duration_ns: 4_000 * MS,
-            users: 10,
-            timeout_ns: 8_000 * MS,
-            events,
-        };
         let completions = (0..80).map(|i| {
             if (40..45).contains(&i) {
                 0
@@ -160,34 +153,14 @@ mod tests {
             }
         });
         LabCell {
-            schema: CELL_SCHEMA.into(),
-            scenario,
-            tool: LabTool {
-                name: "open".into(),
-                version: None,
-                model: LoadModel::Open,
-                protocol: Protocol::Http11,
-                events: None,
-                is_poisson: false,
-                leaves_out_s: None,
-                command: Vec::new(),
-                definition: None,
-            },
-            run: 1,
-            started_at: String::new(),
-            processors: None,
-            problem: None,
-            reported: None,
-            truth: LabTruth::default(),
-            observed: None,
-            log: LabLog::default(),
+            scenario: LabScenario { duration_ns: 4_000 * MS, events, ..like.scenario },
             offered: LabOffered {
                 completions_per_s: vec![1_000; 4],
                 completions: completions.collect(),
                 completions_stretch_ns: 50 * MS,
                 ..LabOffered::default()
             },
-            percentiles: Vec::new(),
+            ..like
         }
     }
 

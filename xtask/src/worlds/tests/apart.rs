@@ -59,18 +59,13 @@ fn in_step() -> Case {
         OpenPart { only: Some(vec![operation]), ..OpenPart::whole(phases, Process::Even) }
     };
     case.plan = PlanSpec {
-        load: LoadSpec::Several((0..3).map(part).collect()),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 2 },
-        threads: 1,
-        retry: None,
         idempotent: vec![true; 3],
-        mix: Default::default(),
         origins: Origins::new(&[0, 1, 2]).unwrap(),
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Several((0..3).map(part).collect()),
+            Pool::Fixed { n: 2 },
+            Nanos::from_secs(1),
+        )
     };
     case.world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::from_millis(1))));
     case.stop = None;

@@ -8,18 +8,12 @@ fn gone(origins: Origins) -> Case {
     let mut case = generate::case(0);
     let phase = Phase::hold(Rate::per_second(500), Nanos::from_secs(1));
     case.plan = PlanSpec {
-        load: LoadSpec::Open { phases: vec![phase], process: Process::Even },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(5),
-        drain: None,
-        pool: Pool::Auto { max: 50 },
-        threads: 1,
-        retry: None,
-        idempotent: vec![true],
-        mix: Default::default(),
         origins,
-        rate_cap: None,
+        ..PlanSpec::plain(
+            LoadSpec::Open { phases: vec![phase], process: Process::Even },
+            Pool::Auto { max: 50 },
+            Nanos::from_secs(5),
+        )
     };
     let down = vec![Windows::once(Nanos::from_millis(100), Nanos::from_millis(500))];
     case.world =

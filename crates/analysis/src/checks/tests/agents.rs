@@ -15,6 +15,8 @@ fn agents() -> Agents {
         lost: Some(0),
         due_lost: 0,
         stopped: 0,
+        early: 0,
+        early_by: Nanos::ZERO,
         worst: None,
         unlike: None,
         clock_error: None,
@@ -73,6 +75,44 @@ fn a_machine_that_was_stopped_alone() {
     let stopped = found(Code::AgentsLost, |agents| agents.stopped = 3).unwrap();
     assert_eq!(stopped.severity, Severity::Degrades);
     assert!(stopped.message.contains("3 arrivals were not offered"), "{}", stopped.message);
+    let early = |machines, arrivals| {
+        let by = Nanos::from_millis(12_400);
+        let change = |agents: &mut Agents| {
+            (agents.early, agents.early_by, agents.stopped) = (machines, by, arrivals);
+        };
+        found(Code::AgentsLost, change).unwrap()
+    };
+    let one = early(1, 622);
+    assert_eq!(one.severity, Severity::Degrades);
+    assert!(one.message.starts_with("The load of one machine ended 12.4\u{a0}s before"), "{}", one.message);
+    assert!(one.message.ends_with("622 arrivals were not offered."), "{}", one.message);
+    // Nobody knows how often users would have asked.
+    let users = early(2, 0).message;
+    assert!(users.starts_with("The loads of 2 machines") && users.ends_with("of the others."), "{users}");
+}
+
+/// Nobody has interrupted them, and the target may have answered all of it.
+#[test]
+fn records_that_all_break_off_say_nothing_of_the_target() {
+    let codes = |killed| {
+        let lost = Agents { killed, lost: Some(80), ..agents() };
+        let lost: &'static Agents = Box::leak(Box::new(lost));
+        let world = World::with(|w| {
+            w.bank = Bank::new(1);
+            w.bank.counters.measured.due = 80;
+            (w.evidence.scheduled, w.evidence.end) = (0, End::Interrupted);
+            w.evidence.agents = Some(lost);
+        });
+        let (_, findings) = world.findings();
+        findings.into_iter().map(|found| found.code).collect::<Vec<_>>()
+    };
+    let of_the_target = [Code::NoAnswers, Code::Saturated, Code::Interrupted];
+    let (all, some) = (codes(4), codes(3));
+    assert!(
+        all.contains(&Code::AgentsLost) && !all.iter().any(|code| of_the_target.contains(code)),
+        "{all:?}"
+    );
+    assert!(some.contains(&Code::NoAnswers) && some.contains(&Code::Interrupted), "{some:?}");
 }
 
 #[test]
