@@ -113,6 +113,8 @@ pub enum Action {
         /// How they compared.
         reading: Reading,
     },
+    /// Pass the record on from its beginning: what the bus had kept of it is gone.
+    SendAgain,
     /// Tell the user.
     Note(String),
     /// There is nothing to do any more.
@@ -148,6 +150,8 @@ pub struct Agent {
     compare: Compare,
     /// The earliest end of the load that it was told or found.
     stop_at: Option<Time>,
+    /// How often it has heard that the bus has lost what it kept.
+    lost_by_bus: u32,
 }
 
 #[derive(Debug)]
@@ -181,6 +185,7 @@ impl Agent {
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
+            lost_by_bus: 0,
         }
     }
 
@@ -230,7 +235,7 @@ impl Agent {
     }
 
     fn heard(&mut self, now: Time, reply: Reply, out: &mut Vec<Action>) {
-        let Reply { run, answers, order, time } = reply;
+        let Reply { run, answers, order, time, lost_by_bus } = reply;
         match (&self.run, &order) {
             (None, Order::Offer(offer)) if matches!(self.state, State::Waiting) => {
                 let offer = offer.clone();
@@ -248,6 +253,10 @@ impl Agent {
             self.said.retain(|(number, _)| *number > answers);
         }
         self.vouched(now, answers, time, out);
+        if lost_by_bus > self.lost_by_bus {
+            self.lost_by_bus = lost_by_bus;
+            out.push(Action::SendAgain);
+        }
         match (order, &self.state) {
             (Order::Go { start_at: told }, State::Armed(reading)) => {
                 let (reading, start_at) = (*reading, reading.own(told));

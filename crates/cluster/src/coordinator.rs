@@ -105,6 +105,8 @@ pub enum Event {
     Stop(Cause, String),
     /// Is the bus there?
     Bus(bool),
+    /// What the bus had kept of records is gone. From now on it keeps what it gets.
+    Forgotten,
     /// Time has passed.
     Tick,
 }
@@ -132,6 +134,8 @@ pub struct Coordinator {
     turned_away: BTreeMap<AgentId, String>,
     /// Since when the bus is not there, if it is not.
     bus_gone_since: Option<Time>,
+    /// How often it has lost what it kept.
+    lost_by_bus: u32,
     say_again_at: Time,
 }
 
@@ -161,6 +165,7 @@ impl Coordinator {
             order: Vec::new(),
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
+            lost_by_bus: 0,
             say_again_at: now,
         }
     }
@@ -206,6 +211,7 @@ impl Coordinator {
             }
             Event::Stop(cause, why) => self.stop(now, cause, why),
             Event::Bus(is_there) => self.bus(now, is_there, out),
+            Event::Forgotten => self.forgotten(out),
             Event::Tick => {}
         }
         self.go_on(now, out);
@@ -222,6 +228,18 @@ impl Coordinator {
                 out.push(Action::Note("the bus is back".into()));
             }
             _ => {}
+        }
+    }
+
+    /// Each answer says so from now on, until all of the records are here.
+    fn forgotten(&mut self, out: &mut Vec<Action>) {
+        self.lost_by_bus += 1;
+        // They come anew, and are waited for anew.
+        if let Phase::Running { alone_since, .. } = &mut self.phase {
+            *alone_since = None;
+        }
+        if self.start_at().is_some() {
+            out.push(Action::Note("the bus has lost what it kept; agents send their records again".into()));
         }
     }
 

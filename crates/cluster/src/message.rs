@@ -226,6 +226,13 @@ pub struct Reply {
     /// The time that the agent says it was told, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ToldTime>,
+    /// How often the bus has lost what it kept of this run. Who hears of a higher number than before sends its record again.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lost_by_bus: u32,
+}
+
+fn is_none(times: &u32) -> bool {
+    *times == 0
 }
 
 /// What is to follow for an agent whose run is over.

@@ -148,6 +148,11 @@ impl<A: FnMut(Action)> Life<A> {
                     Action::Say(said) => {
                         say(&self.client, &self.options.subject("up", &self.id), &said).await
                     }
+                    Action::SendAgain => {
+                        if let Some(outbox) = lock(&self.outbox).as_mut() {
+                            outbox.begin_again();
+                        }
+                    }
                     Action::Leave(_) => {
                         let _ = tokio::time::timeout(KEPT_WITHIN, self.client.flush()).await;
                         return (self.act)(action);

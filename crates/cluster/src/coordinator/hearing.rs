@@ -111,12 +111,17 @@ impl Coordinator {
         }
         // Who was lost once has no lease any more: what it would still send is in nobody's account.
         let answers = if member.was_lost || !is_answer { 0 } else { member.number };
-        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order, time: None }))
+        Some(self.said(to, answers, order))
     }
 
     /// What answers nothing.
     fn told(&self, to: &AgentId, order: Order) -> Action {
-        Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers: 0, order, time: None })
+        self.said(to, 0, order)
+    }
+
+    fn said(&self, to: &AgentId, answers: u64, order: Order) -> Action {
+        let (run, lost_by_bus) = (self.task.run.clone(), self.lost_by_bus);
+        Action::Reply(to.clone(), Reply { run, answers, order, time: None, lost_by_bus })
     }
 
     fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {

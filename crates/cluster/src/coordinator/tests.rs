@@ -4,6 +4,7 @@ use super::*;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
 mod fleets;
+mod forgotten;
 
 const NOW: Time = 1_000_000 * SECOND;
 
@@ -144,7 +145,7 @@ fn who_is_not_needed_any_more_may_leave() {
 
     let leaves = |machine: Machine, agent: &str| {
         let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
-        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None };
+        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None, lost_by_bus: 0 };
         one.handle(NOW, crate::agent::Event::Reply(reply), &mut out);
         out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
     };

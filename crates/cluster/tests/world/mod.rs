@@ -103,6 +103,13 @@ pub(crate) struct World {
     /// Somebody else on the bus tells agents the time, and is there first.
     liar: bool,
     bus_gone: Option<(u64, u64)>,
+    /// It will have lost all that it kept when it is back.
+    forgets: bool,
+    /// It keeps what it gets; if not, the coordinator notices then.
+    keeps: bool,
+    noticed_at: u64,
+    /// Pieces that it has lost and the coordinator had not taken.
+    missed: usize,
     coordinator: Coordinator,
     task: Task,
     /// What it has kept for one that comes after it.
@@ -138,6 +145,7 @@ impl World {
                 self.live(node);
             }
             self.come_back();
+            self.forget();
             self.pass_on();
             if self.life.runs(self.now) && self.outcome.is_none() {
                 self.coordinate(coordinator::Event::Bus(self.is_there()));
@@ -280,6 +288,10 @@ impl Node {
                     self.stopped_at = Some(i128::from(at) + i128::from(self.reading.offset_ns));
                 }
                 self.lease.stop_from(at, own);
+            }
+            agent::Action::SendAgain => {
+                self.load.iter_mut().for_each(|load| load.record.outbox.begin_again());
+                return;
             }
             agent::Action::LeaseUntil(until) => return self.lease.lease_until(until, own),
             agent::Action::Compared { at, reading: Reading { offset_ns, error_ns } } => {

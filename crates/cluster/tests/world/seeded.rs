@@ -22,6 +22,21 @@ impl World {
         World::of(seed, Some(agents))
     }
 
+    /// One in which nothing happens but that the bus is gone for a while, and comes back with nothing that it had kept. The coordinator
+    /// had stood still, so that the bus had more than it. Both together are shorter than a lease.
+    pub(crate) fn forgetful(seed: u64) -> World {
+        let mut world = World::new(seed);
+        (world.loss, world.interrupted_at) = (0.0, None);
+        for node in &mut world.nodes {
+            (node.life, node.parted, node.refuses) = (Life::default(), None, false);
+        }
+        let from = 4 * SECOND + world.random.next_u64() % (world.asked.length + 8 * SECOND);
+        let to = from + MS + world.random.next_u64() % (2 * SECOND);
+        let stands_still = Some((from - world.random.next_u64() % (3 * SECOND / 2), from));
+        world.life = Life { stands_still, ..Life::default() };
+        World { bus_gone: Some((from, to)), forgets: true, ..world }
+    }
+
     fn of(seed: u64, crowd: Option<u64>) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u64| random.next_u64() % n.max(1);
@@ -104,6 +119,10 @@ impl World {
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
             liar: false,
             bus_gone,
+            forgets: seed.is_multiple_of(2),
+            keeps: true,
+            noticed_at: 0,
+            missed: 0,
             coordinator: Coordinator::new(task.clone(), clock.at(0)),
             task,
             kept: (None, None),
