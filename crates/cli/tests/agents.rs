@@ -322,15 +322,18 @@ fn no_plan_widens_an_agents_limits() {
 fn who_is_not_accepted_is_not_obeyed() {
     let (target, place) = (Hostile::start(|_| Act::Answer(answer("403 Forbidden", "no"))), Place::new());
     let bus = Bus::start(&place);
-    let mut deaf = bus.agent_for(&place, "deaf", &KeyPair::new_user().public_key(), &[]);
+    let theirs = KeyPair::new_user().public_key();
+    let mut deaf = bus.agent_for(&place, "deaf", &theirs, &[]);
     let args = [&target.url(), "-R", "100", "-d", "1s", "--expect", "status=200"];
-    let mut run = bus.run(&place, "1", &args);
-    std::thread::sleep(Duration::from_secs(3));
-    assert!(deaf.is_running() && run.is_running() && target.seen().is_empty());
+    let said = bus.run(&place, "1", &args).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let own = bus.operator.public_key();
+    for part in [format!("it accepts the key {theirs}"), format!("--accept-from {own}")] {
+        assert!(said.stderr.contains(&part), "{part}: {}", said.stderr);
+    }
+    assert!(deaf.is_running() && target.seen().is_empty(), "it waits for somebody else");
     deaf.signal(Signal::KILL);
     deaf.wait();
-    run.signal(Signal::INT);
-    assert_eq!(run.wait().code(), Some(130));
 
     let agent = bus.agent(&place, "asks", &[]);
     let said = bus.run(&place, "1", &args).wait();

@@ -46,6 +46,8 @@ const LEAVE_FOR: Time = 2 * SECOND;
 pub struct Task {
     /// A name that no other run has.
     pub run: String,
+    /// Who signs what agents are told: a public key.
+    pub signed_by: String,
     /// The coordinator's build.
     pub version: String,
     /// So many agents take part.
@@ -97,6 +99,17 @@ pub enum Then {
 pub enum Event {
     /// An agent says where it stands.
     Status(AgentId, Status),
+    /// An agent does not heed an offer, since the word of who signed it does not count there.
+    Stranger {
+        /// The agent.
+        agent: AgentId,
+        /// Of which run.
+        run: String,
+        /// Who signed it.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
     /// An agent asked for the time and was told it.
     TimeTold(AgentId, ToldTime),
     /// All of an agent's record has come.
@@ -195,6 +208,9 @@ impl Coordinator {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Status(from, status) => self.heard(now, from, status, out),
+            Event::Stranger { agent, run, by, accepts } => {
+                self.not_accepted(now, &agent, &run, &by, &accepts)
+            }
             // Nothing follows from it, and the next one who asks waits.
             Event::TimeTold(to, told) => {
                 return self.members.get_mut(&to).into_iter().for_each(|member| member.told(told));

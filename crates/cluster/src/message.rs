@@ -186,6 +186,15 @@ pub enum FromAgent {
         /// From here.
         offset: u64,
     },
+    /// The offer of that run is signed by somebody whose word does not count here. It goes on waiting for others.
+    Stranger {
+        /// The run.
+        run: String,
+        /// Who signed it: a public key.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
 }
 
 /// What the coordinator says.

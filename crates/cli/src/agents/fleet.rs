@@ -310,6 +310,7 @@ impl Fleet {
     fn task(&self, run: &str) -> Task {
         Task {
             run: run.to_string(),
+            signed_by: String::new(),
             version: env!("UNBLINK_VERSION").into(),
             agents: self.count,
             gather_for: self.gather_for,
@@ -336,6 +337,7 @@ impl Fleet {
     ) -> Result<Coordinating> {
         let signer = keys::pair(self.options.seed.as_deref().unwrap_or_default())?;
         let files = self.contents.clone();
+        let task = Task { signed_by: signer.public_key(), ..task };
         Ok(Coordinating { task, signer, files, records, names: &RECORD, resumed, keep })
     }
 

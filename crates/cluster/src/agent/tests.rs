@@ -213,3 +213,35 @@ fn a_minute_later_clocks_are_compared_again() {
     assert_eq!(readings, [(true, 3_500, 10_000)]);
     assert!(!out.iter().any(|action| matches!(action, Action::Compared { .. })), "not before the start");
 }
+
+/// Who signs with a key that does not count here is told so, and nothing else comes of it: the agent waits for others, and takes an
+/// offer of the same run from who does count.
+#[test]
+fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    let (by, accepts) = ("UOTHER".to_string(), vec!["UOWN".to_string()]);
+    let offered = |to: &str| {
+        let (agent, by, accepts) = (to.to_string(), by.clone(), accepts.clone());
+        Event::Stranger { run: "r".into(), agent, by, accepts }
+    };
+    agent.handle(NOW, Event::Tick, &mut out);
+    out.clear();
+    agent.handle(NOW, offered("another"), &mut out);
+    assert!(out.is_empty(), "{out:?}");
+    agent.handle(NOW, offered("me"), &mut out);
+    let told = FromAgent::Stranger { run: "r".into(), by: by.clone(), accepts: accepts.clone() };
+    assert_eq!(out, [Action::Say(told)]);
+    out.clear();
+    agent.handle(NOW + SPEAK_EVERY, Event::Tick, &mut out);
+    let waits = |action: &Action| {
+        matches!(action, Action::Say(FromAgent::Status(Status { run: None, stage: Stage::Waiting(_), .. })))
+    };
+    assert!(out.len() == 1 && waits(&out[0]), "{out:?}");
+    let leave = Reply { run: "r".into(), answers: 0, order: Order::Leave { why: "no".into() }, time: None };
+    agent.handle(NOW + SECOND, Event::Reply(leave), &mut out);
+    agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+    assert!(out.iter().any(|action| matches!(action, Action::Prepare(..))), "{out:?}");
+    out.clear();
+    agent.handle(NOW + SECOND, offered("me"), &mut out);
+    assert!(out.is_empty(), "it takes part in a run: {out:?}");
+}

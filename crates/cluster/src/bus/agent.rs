@@ -2,9 +2,9 @@
 
 use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::agent::{Action, Agent, Event};
-use crate::message::{AgentId, FromCoordinator, Machine, Reply, Time};
+use crate::message::{AgentId, FromCoordinator, Machine, Order, Reply, Time};
 use crate::record::{Outbox, deflated};
-use crate::signed::SignedError;
+use crate::signed::{Signed, SignedError};
 use async_nats::{Client, HeaderMap, Subscriber, jetstream};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -161,16 +161,7 @@ impl<A: FnMut(Action)> Life<A> {
         match serde_json::from_slice(payload).ok()? {
             FromCoordinator::Reply(signed) => match signed.read::<Reply>(&self.trusted) {
                 Ok(reply) => Some(Event::Reply(reply)),
-                Err(SignedError::Stranger(who)) => {
-                    // The likeliest mistake of a first set-up, and one that nobody else could tell.
-                    if !std::mem::replace(&mut self.knows_stranger, true) {
-                        let note = format!(
-                            "what is said to this agent is signed by {who}, whose word does not count here (--accept-from)"
-                        );
-                        (self.act)(Action::Note(note));
-                    }
-                    None
-                }
+                Err(SignedError::Stranger(by)) => self.strange(&signed, by),
                 Err(_) => None,
             },
             FromCoordinator::TimeAnswer { asked_at, at, .. } => Some(Event::TimeAnswer { asked_at, at }),
@@ -179,6 +170,20 @@ impl<A: FnMut(Action)> Life<A> {
                 Some(Event::Piece { sha256, offset, data })
             }
         }
+    }
+
+    /// What nobody has signed whose word counts: the likeliest mistake of a first set-up, and one that nobody else could tell.
+    fn strange(&mut self, signed: &Signed, by: String) -> Option<Event> {
+        if !std::mem::replace(&mut self.knows_stranger, true) {
+            let note = format!(
+                "what is said to this agent is signed by {by}, whose word does not count here (--accept-from)"
+            );
+            (self.act)(Action::Note(note));
+        }
+        // Whoever borrows somebody's key does not make this agent refuse that one's runs.
+        let reply = signed.read::<Reply>(std::slice::from_ref(&by)).ok()?;
+        let Reply { run, order: Order::Offer(offer), .. } = reply else { return None };
+        Some(Event::Stranger { run, agent: offer.agent, by, accepts: self.trusted.clone() })
     }
 }
 

@@ -65,6 +65,23 @@ impl Coordinator {
         }
     }
 
+    /// An agent waits for offers that somebody else signs, and will do so for ever. What it says of a key that is not this one's
+    /// belongs to whoever has used the name of this run.
+    pub(super) fn not_accepted(&mut self, now: Time, who: &str, run: &str, by: &str, accepts: &[String]) {
+        let is_own = run == self.task.run && by == self.task.signed_by;
+        let Some(member) = self.members.get(who) else { return };
+        if !is_own || !matches!((&self.phase, &member.stage), (Phase::Preparing { .. }, Stage::Waiting(_))) {
+            return;
+        }
+        let (keys, accepts) = (if accepts.len() == 1 { "key" } else { "keys" }, accepts.join(", "));
+        let reason = format!(
+            "{}: it accepts the {keys} {accepts} (--accept-from), and this run is signed by {by}: start the agent with --accept-from \
+             {by}, or the run with the --nkey that the agent accepts",
+            member.name()
+        );
+        self.fail(now, vec![reason], false);
+    }
+
     /// Why an agent that comes can't take part.
     fn no_place(&self, machine: &Machine) -> Option<String> {
         if machine.protocol != PROTOCOL || machine.version != self.task.version {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
+mod coming;
 mod fleets;
 
 const NOW: Time = 1_000_000 * SECOND;
@@ -26,6 +27,7 @@ impl Stand {
     fn new(agents: u32) -> Stand {
         let task = Task {
             run: "r".into(),
+            signed_by: "UOWN".into(),
             version: "1".into(),
             agents,
             gather_for: GATHER_FOR,

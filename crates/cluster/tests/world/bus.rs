@@ -129,7 +129,7 @@ impl World {
                 self.send(node, || Word::Time { to: node, asked_at, at });
                 self.lie(node, asked_at, at);
             }
-            FromAgent::Fetch { .. } => {}
+            FromAgent::Fetch { .. } | FromAgent::Stranger { .. } => {}
         }
     }
 

@@ -129,6 +129,7 @@ impl World {
 fn task(seed: u64, agents: u64, length: u64) -> Task {
     Task {
         run: "r".into(),
+        signed_by: "UOWN".into(),
         version: "1".into(),
         agents: agents as u32,
         gather_for: GATHER_FOR,
