@@ -82,6 +82,8 @@ pub enum Event {
     AsksToStop,
     /// The run is over.
     Ended(Ended),
+    /// This process ends before it has offered any load, and why.
+    Leaving(String),
     /// Time has passed.
     Tick,
 }
@@ -224,7 +226,12 @@ impl Agent {
                     self.speak_at = now;
                 }
             }
-            Event::Tick => {}
+            // Whoever counts on it hears of it now, and not by its silence.
+            Event::Leaving(why) if !matches!(self.state, State::Left) => {
+                self.state = State::Left;
+                out.push(Action::Say(FromAgent::Leaves { why }));
+            }
+            Event::Leaving(_) | Event::Tick => {}
         }
         self.tell_lease(out);
         self.go_on(now, out);

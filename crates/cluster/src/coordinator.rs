@@ -1,6 +1,7 @@
 //! The coordinator's side of a run, as a state machine: `now` and what was heard go in, what to say comes out.
 
 mod fitting;
+mod gathering;
 mod hearing;
 mod member;
 mod outcome;
@@ -110,6 +111,8 @@ pub enum Event {
         /// Those whose word counts.
         accepts: Vec<String>,
     },
+    /// An agent leaves before it has offered any load, and why.
+    Left(AgentId, String),
     /// An agent asked for the time and was told it.
     TimeTold(AgentId, ToldTime),
     /// All of an agent's record has come.
@@ -141,6 +144,8 @@ pub struct Coordinator {
     members: BTreeMap<AgentId, Member>,
     /// In the order in which they came, which is that of their shares.
     order: Vec<AgentId>,
+    /// Who has left in order: what it said before may still come.
+    gone: BTreeSet<AgentId>,
     /// Who was told of to the user because there is no place for it.
     turned_away: BTreeMap<AgentId, String>,
     /// Since when the bus is not there, if it is not.
@@ -172,6 +177,7 @@ impl Coordinator {
             phase,
             members: BTreeMap::new(),
             order: Vec::new(),
+            gone: BTreeSet::new(),
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
             say_again_at: now,
@@ -211,6 +217,7 @@ impl Coordinator {
             Event::Stranger { agent, run, by, accepts } => {
                 self.not_accepted(now, &agent, &run, &by, &accepts)
             }
+            Event::Left(who, why) => self.has_left(now, who, &why, out),
             // Nothing follows from it, and the next one who asks waits.
             Event::TimeTold(to, told) => {
                 return self.members.get_mut(&to).into_iter().for_each(|member| member.told(told));
@@ -291,28 +298,6 @@ impl Coordinator {
             self.say_again_at = now + SAY_AGAIN;
             let all: Vec<Action> = self.order.iter().filter_map(|to| self.reply(now, to, false)).collect();
             out.extend(all);
-        }
-    }
-
-    fn gather(&mut self, now: Time, until: Time) {
-        // Who goes away before the run makes room for another one.
-        let is_here = |member: &Member| now.saturating_sub(member.heard_at) <= LOST_AFTER;
-        self.members.retain(|_, member| is_here(member));
-        let members = &self.members;
-        self.order.retain(|id| members.contains_key(id));
-        if self.order.len() == self.task.agents as usize {
-            return self.deal(now);
-        }
-        if now >= until {
-            let mut reasons = vec![format!(
-                "{} of {} agents came within {} s: start the others (unblink agent)",
-                self.order.len(),
-                self.task.agents,
-                self.task.gather_for / SECOND
-            )];
-            let others: BTreeSet<&String> = self.turned_away.values().collect();
-            reasons.extend(others.into_iter().cloned());
-            self.fail(now, reasons, false);
         }
     }
 

@@ -195,6 +195,11 @@ pub enum FromAgent {
         /// Those whose word counts.
         accepts: Vec<String>,
     },
+    /// It is its last word: there is no load of its, and there will be none.
+    Leaves {
+        /// For people.
+        why: String,
+    },
 }
 
 /// What the coordinator says.

@@ -96,6 +96,8 @@ impl Lead for Led<'_> {
 
     fn follow(&mut self, stopper: Stopper, start: Instant, script: Option<Arc<Script>>) {
         self.script = script;
+        // From now on it ends with its record.
+        self.interruptions.last_word(None);
         // Once the load is over, its record is still to be fetched.
         self.interruptions.defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
         self.stopping.attach(stopper, start);

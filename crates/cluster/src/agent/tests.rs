@@ -245,3 +245,18 @@ fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
     agent.handle(NOW + SECOND, offered("me"), &mut out);
     assert!(out.is_empty(), "it takes part in a run: {out:?}");
 }
+
+/// Who is told to end before its load says so once, whatever it is doing, and says nothing any more.
+#[test]
+fn who_leaves_in_order_has_a_last_word() {
+    let waiting = Agent::new("me".into(), machine(), NOW);
+    for mut agent in [waiting, comparing().0, going().0] {
+        let mut out = Vec::new();
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        assert_eq!(out, [Action::Say(FromAgent::Leaves { why: "SIGTERM".into() })]);
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+        agent.handle(NOW + 60 * SECOND, Event::Tick, &mut out);
+        assert_eq!(out.len(), 1, "{out:?}");
+    }
+}

@@ -18,6 +18,9 @@ use tokio_stream::StreamExt;
 /// From one look at the record to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// For the last word to get to the bus.
+const LAST_WORD_WITHIN: Duration = Duration::from_millis(500);
+
 /// An agent that is on the bus until it leaves.
 #[derive(Debug)]
 pub struct AgentBus {
@@ -34,6 +37,8 @@ enum Input {
     Event(Event),
     /// From now on there is a record in this folder, of these files.
     Record(PathBuf, &'static [&'static str]),
+    /// This process ends, and why. It waits until that has been said.
+    Leave(String, std::sync::mpsc::Sender<()>),
 }
 
 impl AgentBus {
@@ -53,9 +58,25 @@ impl AgentBus {
         lock(&self.record).as_ref().map_or(0, |outbox| outbox.behind(now))
     }
 
+    /// Says that this agent leaves before it has offered any load, and why. From anywhere, since a signal ends a process whatever it
+    /// is doing.
+    pub fn leaver(&self) -> impl Fn(String) + Send + 'static + use<> {
+        let inputs = self.inputs.clone();
+        move |why| {
+            let (said, is_said) = std::sync::mpsc::channel();
+            if inputs.send(Input::Leave(why, said)).is_ok() {
+                // A bus that is gone just now is not waited for.
+                let _ = is_said.recv_timeout(LAST_WORD_WITHIN);
+            }
+        }
+    }
+
     /// Waits until all has been said.
     pub fn end(self) {
-        let _ = self.thread.join();
+        let AgentBus { inputs, thread, .. } = self;
+        // Where an error has ended it, nobody else lets its thread go.
+        drop(inputs);
+        let _ = thread.join();
     }
 }
 
@@ -117,6 +138,7 @@ impl<A: FnMut(Action)> Life<A> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let mut leaves = None;
             let event = tokio::select! {
                 word = words.next() => match word {
                     Some(word) => match self.read(&word.payload) {
@@ -133,6 +155,10 @@ impl<A: FnMut(Action)> Life<A> {
                         let (client, outbox, now) = (self.client.clone(), self.outbox.clone(), self.now.clone());
                         tokio::task::spawn_local(pass_on(client, subject, outbox, now));
                         continue;
+                    }
+                    Some(Input::Leave(why, said)) => {
+                        leaves = Some(said);
+                        Event::Leaving(why)
                     }
                     // Whoever had it is gone.
                     None => return,
@@ -152,6 +178,10 @@ impl<A: FnMut(Action)> Life<A> {
                     }
                     other => (self.act)(other),
                 }
+            }
+            if let Some(said) = leaves {
+                let _ = tokio::time::timeout(LAST_WORD_WITHIN, self.client.flush()).await;
+                let _ = said.send(());
             }
         }
     }

@@ -373,6 +373,7 @@ impl<T: FnMut(Told)> Life<T> {
             FromAgent::Stranger { run, by, accepts } => {
                 Some(vec![Event::Stranger { agent, run, by, accepts }])
             }
+            FromAgent::Leaves { why } => Some(vec![Event::Left(agent, why)]),
         }
     }
 

@@ -3,10 +3,13 @@
 use super::member::Member;
 use super::{Action, Coordinator, Phase, Then};
 use crate::PROTOCOL;
-use crate::message::{AgentId, Cause, Machine, Next, Offer, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, Next, Offer, Order, Reply, Stage, Status, Time};
 
 impl Coordinator {
     pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
+        if self.gone.contains(&from) {
+            return;
+        }
         if status.run.as_ref().is_some_and(|run| *run != self.task.run) {
             return self.is_taken(now, &from, out);
         }
@@ -80,24 +83,6 @@ impl Coordinator {
             member.name()
         );
         self.fail(now, vec![reason], false);
-    }
-
-    /// Why an agent that comes can't take part.
-    fn no_place(&self, machine: &Machine) -> Option<String> {
-        if machine.protocol != PROTOCOL || machine.version != self.task.version {
-            return Some(format!(
-                "it is unblink {}, and the coordinator is unblink {}: use the same build",
-                machine.version, self.task.version
-            ));
-        }
-        if !self.task.is_first && machine.after.is_none() {
-            return Some("the command goes on with the agents that began it".to_string());
-        }
-        let is_gathering = matches!(self.phase, Phase::Gathering { .. });
-        let has_place = is_gathering && self.order.len() < self.task.agents as usize;
-        (!has_place).then(|| {
-            "the run has all its agents, and an agent that is started again counts as another one".to_string()
-        })
     }
 
     /// An agent takes part in another run.

@@ -43,6 +43,8 @@ impl World {
             let parted = window(trouble == 0 || trouble == 1, 15 * SECOND);
             let stands_still = window(trouble == 2, 12 * SECOND);
             let dies_at = window(trouble == 3, 1).map(|(from, _)| from);
+            // While all make ready, mostly.
+            let leaves_at = window(trouble == 4, 1).map(|(from, _)| from / 4);
             let clock = Clock {
                 ahead: (seed.wrapping_mul(number + 3) % (200 * SECOND)) as i64 - 100 * SECOND as i64,
                 drift_ppm: (seed.wrapping_mul(7 + number) % 101) as i64 - 50,
@@ -59,6 +61,7 @@ impl World {
                 parted,
                 prepared_at: None,
                 refuses: is_hostile && (seed + number).is_multiple_of(29),
+                leaves_at,
                 offer: None,
                 start_at: None,
                 told: 0,

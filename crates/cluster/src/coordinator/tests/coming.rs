@@ -2,6 +2,14 @@
 
 use super::*;
 
+fn is_noted(actions: &[Action], part: &str) -> bool {
+    actions.iter().any(|action| matches!(action, Action::Note(note) if note.contains(part)))
+}
+
+fn leaves(agent: &str) -> Event {
+    Event::Left(agent.into(), "SIGTERM".into())
+}
+
 /// Why it fails, once it has.
 fn reasons(stand: &mut Stand) -> Vec<String> {
     let out = stand.after(LEAVE_FOR, Event::Tick);
@@ -41,4 +49,48 @@ fn an_agent_that_does_not_accept_the_key_is_told_of_at_once() {
     {
         assert!(reasons[0].contains(part), "{reasons:?}");
     }
+}
+
+/// Its place is free at once for one that waits; a word of it that comes late brings it back for nobody.
+#[test]
+fn who_leaves_while_agents_gather_makes_room() {
+    let mut stand = Stand::new(2);
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    assert!(is_noted(&stand.after(0, leaves("a")), "an agent on h has left (SIGTERM)"));
+    stand.says("a", Stage::Waiting(machine("1", 1)));
+    stand.says("b", Stage::Waiting(machine("1", 1)));
+    assert!(matches!(stand.coordinator.phase, Phase::Gathering { .. }), "there is one of two");
+    let out = stand.says("c", Stage::Waiting(machine("1", 1)));
+    let offered: Vec<&str> = orders(&out)
+        .into_iter()
+        .filter_map(|(to, order)| matches!(order, Order::Offer(_)).then_some(to))
+        .collect();
+    assert!(offered.contains(&"b") && offered.contains(&"c") && !offered.contains(&"a"), "{offered:?}");
+}
+
+/// Once there are offers, it is named at once, with what helps. Once the start is settled, its part is lost, and that is told, too.
+#[test]
+fn who_leaves_later_is_named() {
+    for is_armed in [false, true] {
+        let mut stand = Stand::new(2);
+        for agent in ["a", "b"] {
+            stand.says(agent, Stage::Waiting(machine("1", 1)));
+        }
+        for agent in ["a", "b"].into_iter().filter(|_| is_armed) {
+            stand.says(agent, Stage::Armed(Reading::default()));
+        }
+        assert_eq!(stand.coordinator.start_at().is_some(), is_armed);
+        stand.after(0, leaves("stranger"));
+        stand.after(0, leaves("b"));
+        let named = "the agent on h with share 2 has left (SIGTERM): start another one, and the run again";
+        assert_eq!(reasons(&mut stand), [named]);
+    }
+    let mut stand = Stand::running();
+    assert!(is_noted(&stand.after(0, leaves("b")), "shares 3–4 has left (SIGTERM) before its load began"));
+    assert!(stand.says("b", Stage::Going).is_empty(), "it is not heard any more");
+    stand.ended("a", None);
+    stand.after(0, Event::Received("a".into()));
+    let out = stand.after(RETURN_WITHIN, Event::Tick);
+    let Some(FleetOutcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
+    assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }
