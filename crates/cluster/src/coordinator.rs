@@ -77,6 +77,8 @@ pub struct Task {
     pub command: String,
     /// See above.
     pub is_first: bool,
+    /// The command has started them itself, on its own machine.
+    pub is_local: bool,
     /// What follows for those who come.
     pub then: Then,
 }
@@ -333,7 +335,7 @@ impl Coordinator {
                 by_target |= refusal.by_target;
                 reasons.push(format!("{}: {}", member.name(), refusal.reasons.join("; ")));
             } else if now.saturating_sub(member.heard_at) > LOST_AFTER {
-                reasons.push(format!("{} went silent before the start", member.name()));
+                reasons.push(format!("{} went silent before the start: {}", member.name(), self.anew()));
             } else if now >= until {
                 reasons.push(format!("{} was not ready within {} s", member.name(), PREPARE_FOR / SECOND));
             }

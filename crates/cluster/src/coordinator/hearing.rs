@@ -25,6 +25,9 @@ impl Coordinator {
                 }
                 return;
             }
+            if matches!(self.phase, Phase::Failed { .. } | Phase::Over) {
+                return;
+            }
             // It goes on waiting: another run may want it.
             if let Some(why) = self.no_place(machine) {
                 let why = format!("an agent on {} takes no part: {why}", machine.host);
@@ -59,7 +62,11 @@ impl Coordinator {
             _ => {}
         }
         if member.is_lost {
-            out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
+            // Perhaps it was the coordinator or the bus that stood still, and all was sent as planned.
+            let name = member.name();
+            out.push(Action::Note(format!(
+                "{name} is heard again: what it sent until its lease ended counts"
+            )));
             (member.is_lost, member.was_lost) = (false, true);
         }
         let time = status.time.filter(|told| member.was_told(told));

@@ -42,6 +42,7 @@ impl Stand {
             part: None,
             command: "c".into(),
             is_first: true,
+            is_local: false,
             then: Then::Leave,
         };
         Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }

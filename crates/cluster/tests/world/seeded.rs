@@ -147,6 +147,7 @@ fn task(seed: u64, agents: u64, length: u64) -> Task {
         part: None,
         command: "c".into(),
         is_first: true,
+        is_local: false,
         then: Then::Leave,
     }
 }

@@ -94,3 +94,72 @@ fn who_leaves_later_is_named() {
     let Some(FleetOutcome::Run { parts, .. }) = done(&out) else { panic!("{out:?}") };
     assert_eq!(parts.iter().map(|part| part.is_lost).collect::<Vec<_>>(), [false, true]);
 }
+
+/// Gathers again for a command whose agents have been in a run.
+fn later(stand: &mut Stand, change: impl FnOnce(&mut Task)) {
+    let mut task = Task { is_first: false, then: Then::Again, ..stand.coordinator.task.clone() };
+    change(&mut task);
+    stand.coordinator = Coordinator::new(task, stand.now);
+}
+
+/// The time is told as it was given, and what helps is what can be done.
+#[test]
+fn too_few_agents_are_told_what_helps() {
+    let told = |is_first: bool, is_local: bool| {
+        let mut stand = Stand::new(2);
+        later(&mut stand, |task| {
+            (task.is_first, task.is_local, task.gather_for) = (is_first, is_local, 1_500 * MS);
+        });
+        stand.says("a", Stage::Waiting(if is_first { machine("1", 1) } else { again("c") }));
+        stand.after(1_500 * MS, Event::Tick);
+        reasons(&mut stand).join("; ")
+    };
+    assert_eq!(told(true, false), "1 of 2 agents came within 1.5 s: start the others (unblink agent)");
+    let here = told(true, true);
+    assert!(here.contains("within 1.5 s: give them longer (--agents-within)"), "{here}");
+    for (is_local, helps) in
+        [(false, ": start the agents again, and go on with --resume"), (true, ": go on with --resume")]
+    {
+        let later = told(false, is_local);
+        assert!(later.contains("1 of 2 agents of this command") && later.ends_with(helps), "{later}");
+    }
+}
+
+/// A command can't go on without one of its agents: nobody waits for one that is known to be gone.
+#[test]
+fn a_command_that_has_lost_an_agent_ends_at_once() {
+    for by_word in [true, false] {
+        let mut stand = Stand::new(2);
+        later(&mut stand, |_| {});
+        stand.says("a", Stage::Waiting(again("c")));
+        let (wait, event) = if by_word { (0, leaves("a")) } else { (LOST_AFTER + 1, Event::Tick) };
+        stand.after(wait, event);
+        let reasons = reasons(&mut stand);
+        assert!(reasons.len() == 1 && reasons[0].contains("go on with --resume"), "{reasons:?}");
+        let how = if by_word { "has left (SIGTERM)" } else { "has gone silent" };
+        assert!(reasons[0].starts_with(&format!("an agent on h {how}, and no other")), "{reasons:?}");
+    }
+}
+
+/// Of a run that has failed nobody is told that it has all of its agents, or that it has begun.
+#[test]
+fn who_has_no_place_is_told_what_is_so() {
+    let comes = |stand: &mut Stand, name: &str| stand.says(name, Stage::Waiting(machine("1", 1)));
+    let mut stand = Stand::new(1);
+    comes(&mut stand, "a");
+    assert!(is_noted(&comes(&mut stand, "b"), "enough others were there before it"));
+    stand.says("a", Stage::Refused(Refusal { reasons: vec!["no".into()], by_target: false }));
+    assert!(comes(&mut stand, "c").is_empty());
+    let mut stand = Stand::running();
+    assert!(is_noted(&comes(&mut stand, "c"), "the run has begun"));
+}
+
+/// When the coordinator stood still, agents have sent what they should: nobody says that their load has ended.
+#[test]
+fn who_is_heard_again_is_told_of_with_what_is_known() {
+    let mut stand = Stand::running();
+    stand.after(LOST_AFTER + 1, Event::Tick);
+    let out = stand.says("a", Stage::Running(Progress::default()));
+    let known = "is heard again: what it sent until its lease ended counts";
+    assert!(is_noted(&out, known) && !is_noted(&out, "load has ended"), "{out:?}");
+}
