@@ -337,7 +337,12 @@ impl Coordinator {
             } else if now.saturating_sub(member.heard_at) > LOST_AFTER {
                 reasons.push(format!("{} went silent before the start: {}", member.name(), self.anew()));
             } else if now >= until {
-                reasons.push(format!("{} was not ready within {} s", member.name(), PREPARE_FOR / SECOND));
+                let helps = match self.task.is_local {
+                    true => "this machine may have too much to do: start fewer agents",
+                    false => "its own log says why",
+                };
+                let within = PREPARE_FOR / SECOND;
+                reasons.push(format!("{} was not ready within {within} s: {helps}", member.name()));
             }
         }
         // Who is merely not ready yet is no reason while another one may still be.

@@ -163,3 +163,19 @@ fn who_is_heard_again_is_told_of_with_what_is_known() {
     let known = "is heard again: what it sent until its lease ended counts";
     assert!(is_noted(&out, known) && !is_noted(&out, "load has ended"), "{out:?}");
 }
+
+#[test]
+fn who_is_not_ready_is_told_of_with_what_helps() {
+    for (is_local, helps) in [(false, ": its own log says why"), (true, ": start fewer agents")] {
+        let mut stand = Stand::new(1);
+        stand.coordinator.task.is_local = is_local;
+        stand.says("a", Stage::Waiting(machine("1", 1)));
+        for _ in 0..PREPARE_FOR / SECOND {
+            stand.after(SECOND, Event::Tick);
+            stand.says("a", Stage::Preparing);
+        }
+        let reasons = reasons(&mut stand);
+        assert!(reasons.len() == 1 && reasons[0].ends_with(helps), "{reasons:?}");
+        assert!(reasons[0].contains("with share 1 was not ready within 120 s"), "{reasons:?}");
+    }
+}
