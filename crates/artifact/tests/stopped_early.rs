@@ -6,7 +6,7 @@ mod support;
 use machines::*;
 use std::path::{Path, PathBuf};
 use support::RATE;
-use unblink_artifact::document::{Aborted, GuardKind, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::document::{Aborted, GuardKind, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
 use unblink_artifact::folder::{merge, read_folder, replay};
 use unblink_artifact::tally::Ending;
 use unblink_core::dispatch::Pool;
@@ -32,17 +32,29 @@ fn until(share: &Plan, stop_s: u64) -> Plan {
 
 /// A share that a guard stopped.
 fn stopped(dir: &Path, share: &Plan, stop_s: u64, guard: GuardKind, tolerate: Option<u32>) -> PathBuf {
+    stopped_by(dir, share, stop_s, Some(guard), tolerate)
+}
+
+/// The same, or one that its user stopped: then its account ends there.
+fn stopped_by(
+    dir: &Path,
+    share: &Plan,
+    stop_s: u64,
+    guard: Option<GuardKind>,
+    tolerate: Option<u32>,
+) -> PathBuf {
     let mut header = header_of(share);
     header.agents[0].tolerate_lost = tolerate;
+    header.objectives.slos = vec!["p50 < 1s".into()];
     let (from, stop) = (share.measured_from(), Nanos::from_secs(stop_s));
     let scheduled = |from, to| share.scheduled(from, to).expect("open").measured;
     let ending = Ending {
-        status: RunStatus::Aborted,
+        status: if guard.is_some() { RunStatus::Aborted } else { RunStatus::Interrupted },
         scheduled: Some(scheduled(from, stop)),
         scheduled_by_operation: share.scheduled_apart(from, stop).expect("two operations").by_operation,
         ended_after: stop,
-        withheld: scheduled(stop, share.load_length()),
-        aborted: Some(Aborted { rule: "why".into(), at_ns: stop.0, guard: Some(guard) }),
+        withheld: guard.map_or(0, |_| scheduled(stop, share.load_length())),
+        aborted: guard.map(|guard| Aborted { rule: "why".into(), at_ns: stop.0, guard: Some(guard) }),
         ..ending_of(share, &header)
     };
     record_as(dir, &header, &simulated(&until(share, stop_s)), Some(&ending), None)
@@ -51,6 +63,7 @@ fn stopped(dir: &Path, share: &Plan, stop_s: u64, guard: GuardKind, tolerate: Op
 fn whole(dir: &Path, share: &Plan, tolerate: Option<u32>) -> PathBuf {
     let mut header = header_of(share);
     header.agents[0].tolerate_lost = tolerate;
+    header.objectives.slos = vec!["p50 < 1s".into()];
     let ending = ending_of(share, &header);
     record_as(dir, &header, &simulated(share), Some(&ending), None)
 }
@@ -124,6 +137,32 @@ fn one_that_was_cut_off_may_be_tolerated() {
     assert_eq!(both.status, RunStatus::Aborted);
     let stopped = merged(&place.path().join("stopped"), [None, Some(5)], GuardKind::KillFile, Some(1));
     assert_eq!(stopped.status, RunStatus::Aborted);
+}
+
+/// A machine whose user ended it is not what the whole load would have shown, whatever the others measured.
+#[test]
+fn no_objective_is_met_by_a_part_of_the_load() {
+    let place = tempfile::tempdir().expect("a folder");
+    for (tolerate, status) in [(None, RunStatus::Interrupted), (Some(1), RunStatus::Complete)] {
+        let to = |name: &str| place.path().join(format!("{name}-{tolerate:?}"));
+        let all = whole(&to("0"), &share(0, 2), tolerate);
+        let ended = stopped_by(&to("1"), &share(1, 2), 5, None, tolerate);
+        let document = merge(&[all, ended], &to("merged")).expect("mergeable");
+        assert_eq!(status_with(&document), (status, ValidityStatus::Degraded, true));
+        let arrivals = &document.arrivals;
+        assert_eq!(arrivals.scheduled, document.agents[0].plan.due_of_all.expect("open"));
+        assert_eq!((arrivals.withheld > 0, arrivals.lost > 0), (tolerate.is_none(), tolerate.is_some()));
+        let verdict = document.verdict.as_ref().expect("a verdict");
+        // A third of the arrivals may have been anything, and the median is known all the same.
+        let expected = if tolerate.is_some() { VerdictStatus::Pass } else { VerdictStatus::Inconclusive };
+        assert_eq!(verdict.status, expected, "{verdict:?}");
+        let said = &verdict.slos[0].message;
+        assert_eq!(said.contains("stopped before"), tolerate.is_none(), "{said}");
+        let (tally, ending) = replay(&to("merged"), None, None).expect("readable");
+        assert_eq!(tally.document(&ending), document);
+        merge(&[to("merged")], &to("again")).expect("mergeable");
+        assert!(bytes(&to("merged")) == bytes(&to("again")), "{tolerate:?}");
+    }
 }
 
 /// Whichever of them were merged before, tolerated there or not.

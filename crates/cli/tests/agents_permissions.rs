@@ -3,13 +3,10 @@
 
 use crate::support::bus::{Bus, server};
 use crate::support::hostile::healthy;
+use crate::support::somebody::Somebody;
 use crate::support::{Place, Started};
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rustix::process::Signal;
-use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use serde_json::Value;
 use std::time::Duration;
 use unblink_cluster::signed::KeyPair;
 
@@ -40,60 +37,6 @@ impl Local {
 
     fn agents_key(&self) -> KeyPair {
         KeyPair::from_seed(self.place.text("out.local/agent.nk").trim()).expect("a private key")
-    }
-}
-
-/// Somebody on the bus.
-struct Somebody {
-    stream: BufReader<TcpStream>,
-}
-
-impl Somebody {
-    /// Gets onto the bus, or hears why not.
-    fn join(url: &str, key: Option<&KeyPair>) -> Result<Somebody, String> {
-        let stream = TcpStream::connect(url.trim_start_matches("nats://")).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-        let mut stream = BufReader::new(stream);
-        let mut info = String::new();
-        stream.read_line(&mut info).expect("it speaks first");
-        let info: Value = serde_json::from_str(info.trim_start_matches("INFO ")).expect("JSON");
-        let mut connect =
-            json!({"verbose": false, "pedantic": false, "lang": "test", "version": "1", "protocol": 1});
-        if let Some(key) = key {
-            let nonce = info["nonce"].as_str().expect("it asks for a signature");
-            connect["nkey"] = key.public_key().into();
-            connect["sig"] =
-                BASE64_URL_SAFE_NO_PAD.encode(key.sign(nonce.as_bytes()).expect("a signature")).into();
-        }
-        let mut somebody = Somebody { stream };
-        match somebody.says(&format!("CONNECT {connect}\r\n")) {
-            None => Ok(somebody),
-            Some(refused) => Err(refused),
-        }
-    }
-
-    /// What the bus has against it, if it has.
-    fn says(&mut self, command: &str) -> Option<String> {
-        self.stream.get_mut().write_all(format!("{command}PING\r\n").as_bytes()).expect("it is heard");
-        let mut refused = None;
-        loop {
-            let mut line = String::new();
-            let read = self.stream.read_line(&mut line);
-            if line.starts_with("-ERR") {
-                refused = Some(line.trim().to_string());
-            }
-            if line.starts_with("PONG") || !read.is_ok_and(|bytes| bytes > 0) {
-                return refused;
-            }
-        }
-    }
-
-    fn publishes(&mut self, subject: &str) -> Option<String> {
-        self.says(&format!("PUB {subject} 2\r\n{{}}\r\n"))
-    }
-
-    fn listens(&mut self, subject: &str) -> Option<String> {
-        self.says(&format!("SUB {subject} 7\r\nUNSUB 7\r\n"))
     }
 }
 

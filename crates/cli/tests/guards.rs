@@ -194,6 +194,24 @@ fn budgets_end_the_load() {
 }
 
 /// Closed users have no schedule: what is withheld can't be counted, and no objective is met all the same.
+/// A cap is one of all that the target gets: 4 arrivals a second stay below it, and twelve attempts of each don't.
+#[test]
+fn attempts_keep_to_the_cap() {
+    let server = Hostile::start(|_| Act::Answer(answer("500 No", "no")));
+    let load = ["-R", "4", "-d", "30s", "--max-rate", "5", "--attempts", "12", "--retry-wait", "1ms"];
+    let run =
+        Place::new().measure(&[&[&*server.url(), "--no-preflight", "--retry-on", "500"], &load[..]].concat());
+    assert_eq!(
+        (run.at("/status"), run.at("/aborted/guard")),
+        (&"aborted".into(), &"max_rate".into()),
+        "{run:?}"
+    );
+    assert!(run.arrivals("scheduled") == 120 && run.withheld() > 0, "{run:?}");
+    let rule = run.at("/aborted/rule").as_str().expect("words");
+    assert!(rule.starts_with("attempts have come to 4") && rule.ends_with("the cap of 5/s"), "{rule}");
+    run.assert_accounts();
+}
+
 #[test]
 fn a_budget_holds_for_users_who_wait() {
     let place = Place::new();

@@ -15,9 +15,12 @@ mod watched;
 
 mod acknowledged;
 mod agents;
+mod agents_cut;
 mod agents_faults;
+mod agents_files;
 mod agents_interrupted;
 mod agents_limits;
+mod agents_offers;
 mod agents_permissions;
 mod agents_resumed;
 mod agents_scripts;

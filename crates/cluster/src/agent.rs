@@ -5,11 +5,12 @@ mod stranger;
 
 use crate::PROTOCOL;
 use crate::message::{
-    AgentId, Cause, Ended, FromAgent, Machine, Next, Offer, Order, Progress, Reading, Refusal, Reply, Stage,
-    Status, Time,
+    AgentId, Cause, Ended, FromAgent, Machine, Next, Offer, OfferedFile, Order, Progress, Reading, Refusal,
+    Reply, Stage, Status, Time,
 };
 use comparing::Compare;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 const MS: Time = 1_000_000;
 const SECOND: Time = 1_000 * MS;
@@ -36,6 +37,9 @@ const SILENCE_AT_END: Time = 120 * SECOND;
 const SILENCE_BETWEEN: Time = 3_600 * SECOND;
 /// An offer that is older was meant for another time. Clocks of machines may differ by some minutes.
 const OFFER_AGE_MAX: Time = 600 * SECOND;
+
+/// What stands in files, by its SHA-256.
+pub type Known = BTreeMap<String, Arc<Vec<u8>>>;
 
 /// What an agent hears of.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +98,7 @@ pub enum Action {
     /// Say this to the coordinator.
     Say(FromAgent),
     /// Make ready, with these files.
-    Prepare(Box<Offer>, Vec<Vec<u8>>),
+    Prepare(Box<Offer>, Vec<Arc<Vec<u8>>>),
     /// Begin.
     Begin {
         /// The schedule's zero by the agent's own clock.
@@ -143,6 +147,8 @@ pub enum Left {
 pub struct Agent {
     id: AgentId,
     machine: Machine,
+    /// What it need not fetch, until it has an offer.
+    known: Known,
     run: Option<String>,
     state: State,
     number: u64,
@@ -161,7 +167,7 @@ pub struct Agent {
 #[derive(Debug)]
 enum State {
     Waiting,
-    Fetching { offer: Box<Offer>, files: Vec<Vec<u8>>, ask_at: Time },
+    Fetching { offer: Box<Offer>, files: Vec<Arc<Vec<u8>>>, ask_at: Time },
     Preparing,
     Comparing,
     Refused(Refusal),
@@ -178,6 +184,7 @@ impl Agent {
         Agent {
             id,
             machine,
+            known: Known::new(),
             run: None,
             state: State::Waiting,
             number: 0,
@@ -189,6 +196,11 @@ impl Agent {
             compare: Compare::default(),
             stop_at: None,
         }
+    }
+
+    /// It has these of a run before, and fetches no file that is one of them.
+    pub fn knowing(self, known: Known) -> Agent {
+        Agent { known, ..self }
     }
 
     /// Takes one event in. What is to be done goes to `out`.
@@ -314,7 +326,11 @@ impl Agent {
                 "the offer was made more than 10 minutes ago or ahead by this machine's clock: set the clocks".into(),
             );
         }
-        let files = vec![Vec::new(); offer.files.len()];
+        let known = std::mem::take(&mut self.known);
+        let has = |file: &OfferedFile| {
+            known.get(&file.sha256).filter(|bytes| bytes.len() as u64 == file.bytes).cloned()
+        };
+        let files = offer.files.iter().map(|file| has(file).unwrap_or_default()).collect();
         self.state = match reasons.is_empty() {
             true => State::Fetching { offer, files, ask_at: now },
             false => State::Refused(Refusal { reasons, by_target: false }),
@@ -329,7 +345,7 @@ impl Agent {
         for (file, bytes) in offer.files.iter().zip(files) {
             let wanted = file.bytes - bytes.len() as u64;
             if file.sha256 == of && offset == bytes.len() as u64 && data.len() as u64 <= wanted {
-                bytes.extend_from_slice(data);
+                Arc::make_mut(bytes).extend_from_slice(data);
                 *ask_at = now;
             }
         }

@@ -117,6 +117,12 @@ fn pacing(doc: &RunDocument) -> Option<String> {
     Some(format!("{mode} pacing{priority}{awake}"))
 }
 
+/// No machine has told how its load ended.
+fn all_break_off(doc: &RunDocument) -> bool {
+    let mut results = doc.agents.iter().filter_map(|agent| agent.result.as_ref()).peekable();
+    results.peek().is_some() && results.all(|result| result.status == RunStatus::Running)
+}
+
 /// How far the document goes, when that is less than the planned run.
 pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
     let mut lines = Vec::new();
@@ -124,6 +130,9 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
         RunStatus::Complete => {}
         RunStatus::Aborted => lines.extend(aborted(doc)),
         RunStatus::Running => lines.push("The run has not ended, or was killed: figures so far.".into()),
+        RunStatus::Interrupted if all_break_off(doc) => {
+            lines.push("The records of all machines break off: what came after that is not known.".into());
+        }
         RunStatus::Interrupted => {
             lines.push("The run was interrupted: it covers the arrivals due before that.".into());
         }

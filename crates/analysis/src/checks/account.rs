@@ -101,7 +101,8 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
 
 pub(super) fn no_answers(case: &Case<'_>) -> Option<Finding> {
     let measured = case.measured();
-    if measured.ok > 0 {
+    // Where all records break off before anything had ended, nothing is known of the target.
+    if measured.ok > 0 || (measured.ended() == 0 && all_break_off(case)) {
         return None;
     }
     let largest = (0..measured.failed.len()).max_by_key(|&i| measured.failed[i]).unwrap_or(0);
@@ -222,7 +223,8 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Finding> {
 
 pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
-    if evidence.end != End::Interrupted {
+    // Nobody ended one whose records all break off.
+    if evidence.end != End::Interrupted || all_break_off(case) {
         return None;
     }
     let due = text::arrivals(evidence.scheduled);
@@ -239,6 +241,11 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
         "Run it to its end before you compare it with others.",
         vec![("load_s", evidence.load_length().as_secs_f64())],
     )
+}
+
+/// No machine has told how its load ended.
+pub(super) fn all_break_off(case: &Case<'_>) -> bool {
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.killed == agents.heard)
 }
 
 /// Some of several machines were stopped, and others went on: the end of the load is not that of those.

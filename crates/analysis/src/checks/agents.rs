@@ -10,7 +10,7 @@ use unblink_core::time::Nanos;
 const CLOCK_ERROR_TOLD: Nanos = Nanos::from_millis(10);
 const CLOCK_ERROR_MAX: Nanos = Nanos::from_millis(100);
 
-/// What ends a load by the figures of all acts within a second and a half. From here on it acted three times as late as that; and a
+/// What ends a load by the figures of all acts within two and a half seconds. From here on it acted twice as late as that; and a
 /// bus that was started anew within 2 s is not told of.
 const BUS_BEHIND_TOLD: Nanos = Nanos::from_secs(3);
 

@@ -25,6 +25,10 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     if evidence.model == Model::Closed || !evidence.is_hold || generator::is_script_the_limit(case) {
         return None;
     }
+    // What was not told was not left unanswered.
+    if super::account::all_break_off(case) {
+        return None;
+    }
     let (all, origin) = (piled_up(evidence, evidence.rows), worst_origin(evidence));
     let piled_up = origin.as_ref().map(|(_, piled_up)| piled_up).or(all.as_ref())?;
     let subject = match origin.as_ref() {

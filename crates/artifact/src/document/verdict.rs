@@ -136,7 +136,7 @@ pub enum GuardKind {
     KillFile,
     /// `--kill-url`.
     KillUrl,
-    /// Journeys came to more requests than the cap on the rate.
+    /// Journeys or retries came to more requests than the cap on the rate.
     MaxRate,
     /// The target's name came to an address that no load may go to.
     Moved,

@@ -1,7 +1,7 @@
 //! Machines whose load ended before that of the others did: from then on the target met less than what was asked for.
 
 use super::Ending;
-use crate::document::{Aborted, Agent, AgentResult, GuardKind, RunStatus, shares_missing};
+use crate::document::{Aborted, Agent, AgentResult, GuardKind, RunStatus, shares_missing, stopped};
 use unblink_core::time::Nanos;
 
 /// Leases end within half a second of each other where nobody is heard any more, and a stop at one instant within what clocks are
@@ -32,60 +32,86 @@ pub(super) fn early(agents: &[Agent]) -> impl Iterator<Item = Early<'_>> {
     })
 }
 
-/// Measured arrivals that these did not offer because something stopped them.
+/// Measured arrivals that machines which something stopped did not offer while others went on.
 pub(super) fn withheld_early(agents: &[Agent]) -> u64 {
-    withheld(early(agents).map(|early| early.agent))
+    not_offered(early(agents).map(|early| early.agent), RunStatus::Aborted)
 }
 
-fn withheld<'a>(agents: impl Iterator<Item = &'a Agent>) -> u64 {
-    let results = agents.filter_map(|agent| agent.result.as_ref());
-    results.filter(|result| result.status == RunStatus::Aborted).map(|result| result.arrivals.withheld).sum()
+/// What those did not offer that ended in this way.
+fn not_offered<'a>(agents: impl IntoIterator<Item = &'a Agent>, status: RunStatus) -> u64 {
+    let results = agents.into_iter().filter_map(|agent| Some((agent, agent.result.as_ref()?)));
+    let of_status = results.filter(|(_, result)| result.status == status);
+    let each = of_status.map(|(agent, result)| match status {
+        // Its own account ends where its user stopped it.
+        RunStatus::Interrupted => agent.plan.due.unwrap_or(0).saturating_sub(result.arrivals.due()),
+        _ => result.arrivals.withheld,
+    });
+    each.sum()
 }
 
-/// Machines that were cut off from their coordinator until their load had ended, while all others went on to the planned end, if so many
-/// may be lost: more is known of them than of lost ones, so they spoil no more.
+/// Machines that were cut off from their coordinator until their load had ended, or that were stopped by themselves, while all others
+/// went on to the planned end, if so many may be lost: more is known of them than of lost ones, so they spoil no more.
 fn tolerated(agents: &[Agent]) -> Vec<&Agent> {
-    let is_cut_off =
-        |result: &AgentResult| result.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
-    let cut_off: Vec<&Agent> = early(agents)
+    let is_of_itself = |result: &AgentResult| {
+        let guard = result.aborted.as_ref().map(|by| by.guard);
+        result.status == RunStatus::Interrupted || guard == Some(Some(GuardKind::Lease))
+    };
+    let gone: Vec<&Agent> = early(agents)
         .map(|early| early.agent)
-        .filter(|agent| agent.plan.due.is_some() && agent.result.as_ref().is_some_and(is_cut_off))
+        .filter(|agent| agent.plan.due.is_some() && agent.result.as_ref().is_some_and(is_of_itself))
         .collect();
     let with = |status| {
         let of = move |agent: &&Agent| agent.result.as_ref().is_some_and(|result| result.status == status);
         agents.iter().filter(of).count()
     };
     let (lost, complete) = (with(RunStatus::Running), with(RunStatus::Complete));
-    let others_went_on = complete > 0 && lost + complete + cut_off.len() == agents.len();
+    let others_went_on = complete > 0 && lost + complete + gone.len() == agents.len();
     let missing = shares_missing(agents.iter().map(|agent| &agent.plan)) as usize;
     let may_be = agents.iter().filter_map(|agent| agent.plan.tolerate_lost).min().unwrap_or(0) as usize;
-    let is_tolerated = others_went_on && missing + lost + cut_off.len() <= may_be;
-    if is_tolerated { cut_off } else { Vec::new() }
+    let is_tolerated = others_went_on && missing + lost + gone.len() <= may_be;
+    if is_tolerated { gone } else { Vec::new() }
 }
 
-/// What they did not offer: nobody knows how it would have fared.
+/// What tolerated ones did not offer: nobody knows how it would have fared.
 pub(super) fn tolerated_withheld(agents: &[Agent]) -> u64 {
-    withheld(tolerated(agents).into_iter())
+    let tolerated = tolerated(agents);
+    let of = |status| not_offered(tolerated.iter().copied(), status);
+    of(RunStatus::Aborted) + of(RunStatus::Interrupted)
+}
+
+/// Measured arrivals that machines did not offer which their users stopped while others went on, but for tolerated ones.
+pub(super) fn stopped_alone(agents: &[Agent]) -> u64 {
+    stopped(agents).saturating_sub(not_offered(tolerated(agents), RunStatus::Interrupted))
 }
 
 impl Ending {
+    /// Part of the load was offered by some machines alone, and nobody said that this may be.
+    pub(super) fn is_partial(&self) -> bool {
+        early(&self.agents).next().is_some() && tolerated(&self.agents).is_empty()
+    }
+
     /// The end of the run as it is judged: one that would be worth something without the machines that were cut off was not stopped by
     /// what stopped these.
     pub(super) fn tolerating(&self) -> Ending {
         let mut ending = self.clone();
-        if !tolerated(&self.agents).is_empty() {
+        let tolerated = tolerated(&self.agents);
+        if !tolerated.is_empty() {
             (ending.status, ending.aborted) = (RunStatus::Complete, None);
-            ending.withheld = ending.withheld.saturating_sub(tolerated_withheld(&self.agents));
+            ending.withheld = ending.withheld.saturating_sub(not_offered(tolerated, RunStatus::Aborted));
         }
         ending
     }
 
     /// The inverse, of what a document says.
     pub(super) fn untolerated(mut self) -> Ending {
-        if self.status == RunStatus::Complete && !tolerated(&self.agents).is_empty() {
-            (self.status, self.aborted) =
-                (RunStatus::Aborted, last_stop(self.agents.iter().filter_map(stop_of)));
-            self.withheld += tolerated_withheld(&self.agents);
+        let tolerated = tolerated(&self.agents);
+        if self.status == RunStatus::Complete && !tolerated.is_empty() {
+            self.withheld += not_offered(tolerated, RunStatus::Aborted);
+            self.aborted = last_stop(self.agents.iter().filter_map(stop_of));
+            self.status = match self.aborted {
+                Some(_) => RunStatus::Aborted,
+                None => RunStatus::Interrupted,
+            };
         }
         self
     }

@@ -1,7 +1,7 @@
 //! What only the end of a run knows.
 
+use super::early::stopped_alone;
 use crate::document::RingSeen;
-use crate::document::stopped;
 use crate::document::{
     Aborted, AddressArrivals, Agent, ClockReading, CrossCheck, FailedAttempts, Origin, RunDocument,
     RunStatus, SetupRequest, Spread, ValueSent, WorkerPriority,
@@ -145,7 +145,7 @@ impl Ending {
             kept_awake: document.generator.kept_awake,
             origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
-            withheld: document.arrivals.withheld.saturating_sub(stopped(&document.agents)),
+            withheld: document.arrivals.withheld.saturating_sub(stopped_alone(&document.agents)),
             values_sent: document.values_sent.clone(),
             setup: document.setup.clone(),
             cross_check: document.cross_check.clone(),

@@ -1,11 +1,12 @@
 //! The account of arrivals and what follows from it for the run's validity.
 
 use super::OriginEnding;
-use super::{Ending, Tally, arrivals, share};
+use super::early::stopped_alone;
+use super::{Ending, Tally, arrivals};
 use crate::causes;
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
-    Validity, stopped,
+    Validity,
 };
 use unblink_analysis::cross_check::CrossChecked;
 use unblink_analysis::evidence::{Address, BrokenConnections, End, Evidence, Model, Pool, Replayed, Users};
@@ -48,7 +49,7 @@ impl Tally {
         match self.part {
             Some(_) => arrivals,
             None => {
-                let withheld = ending.withheld + stopped(&ending.agents);
+                let withheld = ending.withheld + stopped_alone(&ending.agents);
                 let lost = ending.lost();
                 Arrivals { scheduled: arrivals.scheduled + withheld + lost, withheld, lost, ..arrivals }
             }
@@ -70,7 +71,6 @@ impl Tally {
         let several = if self.has_origin_accounts() { self.header.origins.len() } else { 0 };
         let rows_by_origin = self.rows.evidence_by_origin(several);
         let load = &self.header.plan;
-        let own = self.totals.counters.own;
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
         let origins: Vec<String> = self.header.origins.iter().map(|origin| origin.name.to_string()).collect();
         let accounts = self.accounts_apart(ending, &origins);
@@ -156,7 +156,7 @@ impl Tally {
             addresses: &addresses,
             protocol_failures: &self.header.protocol_failures,
             broken: &self.broken_connections(),
-            busy_share: share(own.busy, own.total),
+            busy_share: self.busy_share(),
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,

@@ -57,7 +57,7 @@ use transient::Settled;
 use unblink_core::code::Code;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, SlowArrival as Slow};
+use unblink_core::record::{Apart, Bank, Counters, Interval, Outcomes, Series, SlowArrival as Slow};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
 /// How many of the slowest arrivals a document lists.
@@ -206,6 +206,12 @@ impl Tally {
         self.part = Some(part);
     }
 
+    /// How busy the workers were. The moment in which those ended that had nothing to do says nothing of that.
+    fn busy_share(&self) -> f64 {
+        let Counters { measured, warmup, own, .. } = &self.totals.counters;
+        if measured.due + warmup.due == 0 { 0.0 } else { share(own.busy, own.total) }
+    }
+
     /// The run document of what came in.
     pub fn document(&self, ending: &Ending) -> RunDocument {
         let (header, ending) = (&self.header, &ending.tolerating());
@@ -293,7 +299,7 @@ impl Tally {
             journeys,
             spilled: self.spilled(),
             generator: Generator {
-                busy_share: share(counters.own.busy, counters.own.total),
+                busy_share: self.busy_share(),
                 busy_share_max: self.busy_share_max,
                 pause_max_ns: counters.own.pause_max.0,
                 paused_ns: counters.own.paused.0,

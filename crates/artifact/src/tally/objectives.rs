@@ -229,7 +229,7 @@ impl Tally {
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };
-            let is_stopped = ending.aborted.is_some();
+            let is_stopped = ending.aborted.is_some() || (self.part.is_none() && ending.is_partial());
             document(asked, &if is_stopped { judgement.of_stopped() } else { judgement })
         };
         let slos: Vec<SloResult> = objectives.asked.iter().map(result).collect();

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use unblink_artifact::document::named_shares;
-use unblink_cluster::agent::{Action, Event, Left};
+use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
 
@@ -26,12 +26,14 @@ type CarriesPerS = fn(&Path, u32) -> Result<u64>;
 struct Part {
     code: u8,
     next: Next,
+    /// What it has fetched, for the run that follows.
+    known: Known,
 }
 
 impl Part {
     /// Nothing is to follow.
     fn last(code: u8) -> Part {
-        Part { code, next: Next::Leave }
+        Part { code, next: Next::Leave, known: Known::new() }
     }
 }
 
@@ -62,6 +64,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
     if args.in_place {
         leave_with_input(stopping.clone())?;
     }
+    let mut known = Known::new();
     for number in 1.. {
         let (actions, todo) = channel();
         let stopped = stopping.clone();
@@ -77,7 +80,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         // Another one each time: what was meant for the run before is nobody's any more.
         let id = keys::unique()?;
         let trusted = args.accept_from.clone();
-        let bus = join(options.clone(), id, machine.clone(), trusted, now, act)?;
+        let bus = join(options.clone(), id, machine.clone(), std::mem::take(&mut known), trusted, now, act)?;
         let leave = bus.leaver();
         interruptions.last_word(Some(Box::new(move |signal| leave(signal.to_string()))));
         if !args.quiet {
@@ -94,7 +97,9 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         bus.end();
         stopping.clear();
         interruptions.defer_no_more();
-        let Part { code, next } = done?;
+        let part = done?;
+        let (code, next) = (part.code, part.next);
+        known = part.known;
         if code != exit::OK {
             return Ok(code);
         }
@@ -162,7 +167,7 @@ impl Taking<'_> {
         }
     }
 
-    fn taken(&self, offer: &Offer, files: Vec<Vec<u8>>, mut led: Led<'_>) -> Result<Part> {
+    fn taken(&self, offer: &Offer, files: Vec<Arc<Vec<u8>>>, mut led: Led<'_>) -> Result<Part> {
         let Taking { args, run_of, bus, interruptions, number, .. } = *self;
         let named = args.output.as_ref().map(|named| free_folder(named, number, args.in_place));
         let folder = Folder::named_or_new(named.as_ref(), "unblink-runs")?;
@@ -172,8 +177,8 @@ impl Taking<'_> {
         }
         let done = offered(args, run_of, offer, files, &folder, interruptions, &mut led);
         led.recorded();
-        let (code, own_reason) = match done {
-            Ok(Offered { ended, was_left_alone }) => {
+        let (code, own_reason, known) = match done {
+            Ok(Offered { ended, was_left_alone, known }) => {
                 // Whoever started it must not take what ended early for done. What the load came to is for the whole run to
                 // say.
                 let code = match ended.code {
@@ -182,7 +187,7 @@ impl Taking<'_> {
                     _ => exit::OK,
                 };
                 bus.tell(Event::Ended(ended));
-                (code, None)
+                (code, None, known)
             }
             Err(error) if error.is::<NotBegun>() => {
                 output::note(format_args!("error: {error}"));
@@ -204,10 +209,11 @@ impl Taking<'_> {
                     notes: Vec::new(),
                     files: Vec::new(),
                 }));
-                (code, Some(why))
+                (code, Some(why), Known::new())
             }
         };
-        self.left(code, &folder, own_reason.as_deref())
+        let part = self.left(code, &folder, own_reason.as_deref())?;
+        Ok(Part { known, ..part })
     }
 
     /// Waits until the record has been fetched, unless there is none for this agent's `own_reason`, which has been said; then it
@@ -221,7 +227,7 @@ impl Taking<'_> {
                         let folder = folder.display();
                         output::note(format_args!("the record has been fetched; it is in {folder}, too"));
                     }
-                    return Ok(Part { code, next });
+                    return Ok(Part { next, ..Part::last(code) });
                 }
                 Action::Leave(Left::Because(why)) => {
                     if let Some(folder) = record {

@@ -17,7 +17,7 @@ pub(super) type Contents = BTreeMap<String, Vec<u8>>;
 
 /// Where the coordinator keeps what came of the run.
 const STORE: &str = "store";
-/// All files of a run together, which agents keep in memory while they fetch them.
+/// All files of a run together, which agents keep in memory while they fetch them, and from one run to the next.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// The words after `unblink` that agents are to know.

@@ -13,8 +13,10 @@ use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::Arc;
 use unblink_artifact::document::{Aborted, GuardKind};
-use unblink_cluster::message::{Ended, Offer};
+use unblink_cluster::agent::Known;
+use unblink_cluster::message::{Ended, Offer, OfferedFile};
 use unblink_cluster::record;
 use unblink_core::schedule::Rate;
 
@@ -26,6 +28,8 @@ pub(super) struct Offered {
     pub ended: Ended,
     /// Nobody was heard who led it, so its load ended early.
     pub was_left_alone: bool,
+    /// The files that were fetched for it.
+    pub known: Known,
 }
 
 /// Where the files of a run are put, beside its record.
@@ -36,7 +40,7 @@ pub(super) fn offered(
     args: &AgentArgs,
     run_of: RunOf,
     offer: &Offer,
-    files: Vec<Vec<u8>>,
+    files: Vec<Arc<Vec<u8>>>,
     folder: &Path,
     interruptions: &Interruptions,
     led: &mut Led<'_>,
@@ -49,16 +53,20 @@ pub(super) fn offered(
         write(&place, offer, files)?;
         std::env::set_current_dir(&place).with_context(|| format!("can't go to {place:?}"))?;
     }
-    let done = taken(args, run_of, offer, &folder, interruptions, led);
+    let mut done = taken(args, run_of, offer, &folder, interruptions, led);
     std::env::set_current_dir(own).context("the folder from which this began is gone")?;
     if !args.in_place {
+        let place = beside(&folder, FILES);
+        if let Ok(offered) = &mut done {
+            offered.known = still_there(&place, offer);
+        }
         // A plan may hold what is nobody else's business.
-        let _ = std::fs::remove_dir_all(beside(&folder, FILES));
+        let _ = std::fs::remove_dir_all(place);
     }
     done
 }
 
-fn write(place: &Path, offer: &Offer, files: Vec<Vec<u8>>) -> Result<()> {
+fn write(place: &Path, offer: &Offer, files: Vec<Arc<Vec<u8>>>) -> Result<()> {
     if let Some(parent) = place.parent() {
         std::fs::create_dir_all(parent).with_context(|| format!("can't create the folder {parent:?}"))?;
     }
@@ -72,9 +80,20 @@ fn write(place: &Path, offer: &Offer, files: Vec<Vec<u8>>) -> Result<()> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("can't create the folder {parent:?}"))?;
         }
-        std::fs::write(&path, bytes).with_context(|| format!("can't write {path:?}"))?;
+        std::fs::write(&path, &*bytes).with_context(|| format!("can't write {path:?}"))?;
     }
     Ok(())
+}
+
+/// The files of a run that is over, which the next one of the command reads, too. In memory from now on, and not before: while load goes
+/// on that is better used.
+fn still_there(place: &Path, offer: &Offer) -> Known {
+    let read = |file: &OfferedFile| {
+        let bytes = std::fs::read(place.join(&file.name)).ok()?;
+        // A script may have written to it.
+        (record::sha256(&bytes) == file.sha256).then(|| (file.sha256.clone(), Arc::new(bytes)))
+    };
+    offer.files.iter().filter_map(read).collect()
 }
 
 fn taken(
@@ -132,7 +151,7 @@ fn taken(
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;
     let was_left_alone = document.aborted.as_ref().is_some_and(|by| by.guard == Some(GuardKind::Lease));
     let ended = Ended { code: exit::of_run(&document), stopped_by, error: None, notes: led.notes(), files };
-    Ok(Offered { ended, was_left_alone })
+    Ok(Offered { ended, was_left_alone, known: Known::new() })
 }
 
 /// Refuses the script of a run unless this agent's own user lets it run, before any of it is. Whoever signs a plan says where load

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_could_not_do_comes_before_what_it_notes() {
-        let part = |first, error: Option<&str>, notes: &[&str]| {
+        let part = |first: u32, error: Option<&str>, notes: &[&str]| {
             let notes = notes.iter().map(ToString::to_string).collect();
             let ended = Ended {
                 code: 3,

@@ -84,8 +84,12 @@ pub(crate) fn prepare(
         errors: budget_errors,
         time: budget_time.filter(within),
         requests_end: requests_end.filter(|(end, _)| within(end)),
-        rate_cap: rate_cap.filter(|_| plan.journeys().is_some() || is_by_user(plan)),
-        followers: if is_by_user(plan) { "recorded users" } else { "journeys" },
+        rate_cap: rate_cap.filter(|_| !is_counted || is_by_user(plan)),
+        followers: match plan.journeys() {
+            Some(_) => "journeys",
+            None if is_by_user(plan) => "recorded users",
+            None => "attempts",
+        },
     };
     let kill_url = kill_url.transpose()?;
     let guards = Guards { kill_file, kill_url, budgets, moved, has_followers: !is_counted };

@@ -1,5 +1,6 @@
 //! A real nats-server on loopback, and the keys of who is on it.
 
+use super::relay::Relay;
 use super::{Place, Started};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -101,9 +102,19 @@ impl Bus {
 
     /// The same for the holder of that key.
     pub(crate) fn agent_for(&self, place: &Place, folder: &str, key: &str, more: &[&str]) -> Started {
-        let args = ["agent", "--bus", &self.url, "--accept-from", key, "-o", folder];
-        let fewer = if more.contains(&"--shares") { &[][..] } else { &["--shares", "1"] };
-        Started::spawn(&mut place.command(&[&args[..], fewer, more].concat()))
+        agent_at(&self.url, place, folder, key, more)
+    }
+
+    /// An agent to which this bus is behind a relay.
+    pub(crate) fn agent_behind(&self, relay: &Relay, place: &Place, folder: &str) -> Started {
+        let url = format!("nats://{}", relay.address);
+        agent_at(&url, place, folder, &self.operator.public_key(), &[])
+    }
+
+    /// A way to it that can be cut.
+    pub(crate) fn relay(&self) -> Relay {
+        let address = self.url.strip_prefix("nats://").and_then(|address| address.parse().ok());
+        Relay::to(address.expect("an address"))
     }
 
     /// `unblink run ARGS --agents COUNT --json -o out`.
@@ -111,6 +122,12 @@ impl Bus {
         let own = ["--agents", count, "--bus", &self.url, "--nkey", "operator.nk", "--json", "-o", "out"];
         Started::spawn(&mut place.command(&[&["run"], args, &own].concat()))
     }
+}
+
+fn agent_at(url: &str, place: &Place, folder: &str, key: &str, more: &[&str]) -> Started {
+    let args = ["agent", "--bus", url, "--accept-from", key, "-o", folder];
+    let fewer = if more.contains(&"--shares") { &[][..] } else { &["--shares", "1"] };
+    Started::spawn(&mut place.command(&[&args[..], fewer, more].concat()))
 }
 
 impl Drop for Bus {

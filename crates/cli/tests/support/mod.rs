@@ -5,6 +5,8 @@ pub(crate) mod bus;
 pub(crate) mod hostile;
 pub(crate) mod k8s;
 pub(crate) mod lab;
+pub(crate) mod relay;
+pub(crate) mod somebody;
 pub(crate) mod tried;
 
 use rustix::process::{Pid, Signal};

@@ -260,3 +260,63 @@ fn who_leaves_in_order_has_a_last_word() {
         assert_eq!(out.len(), 1, "{out:?}");
     }
 }
+
+/// What an agent that has `known` does about files with these contents at first.
+fn offered(contents: &[&str], known: Known) -> (Agent, Vec<Action>) {
+    let file = |content: &&str| OfferedFile {
+        name: format!("{content}.csv"),
+        bytes: content.len() as u64,
+        sha256: crate::record::sha256(content.as_bytes()),
+    };
+    let mut event = offer("me", NOW, "1");
+    if let Event::Reply(Reply { order: Order::Offer(offer), .. }) = &mut event {
+        offer.files = contents.iter().map(file).collect();
+    }
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW).knowing(known), Vec::new());
+    agent.handle(NOW, event, &mut out);
+    (agent, out)
+}
+
+fn known(contents: &[&str]) -> Known {
+    let entry =
+        |content: &&str| (crate::record::sha256(content.as_bytes()), Arc::new(content.as_bytes().to_vec()));
+    contents.iter().map(entry).collect()
+}
+
+/// The contents with which it makes ready, and what it asks for.
+fn files_of(out: &[Action]) -> (Option<Vec<String>>, Vec<&str>) {
+    let text = |bytes: &Arc<Vec<u8>>| String::from_utf8(bytes.to_vec()).expect("a text");
+    let with = out.iter().find_map(|action| match action {
+        Action::Prepare(_, files) => Some(files.iter().map(text).collect()),
+        _ => None,
+    });
+    let asked = out.iter().filter_map(|action| match action {
+        Action::Say(FromAgent::Fetch { sha256, .. }) => Some(sha256.as_str()),
+        _ => None,
+    });
+    (with, asked.collect())
+}
+
+/// Runs of a command read the same files, which travel once.
+#[test]
+fn what_is_known_of_a_run_before_is_not_fetched() {
+    let (_, out) = offered(&["one", "two", "one"], known(&["one", "two", "of no use"]));
+    let all = ["one", "two", "one"].map(String::from).to_vec();
+    assert_eq!(files_of(&out), (Some(all), Vec::new()));
+
+    // Of the same name and length, and another file.
+    let (mut agent, out) = offered(&["one", "two"], known(&["one", "new"]));
+    let of_two = crate::record::sha256(b"two");
+    assert_eq!(files_of(&out), (None, vec![of_two.as_str()]));
+    let mut out = Vec::new();
+    for (offset, data) in [(0, b"t".to_vec()), (1, b"wo".to_vec())] {
+        agent.handle(NOW + 1, Event::Piece { sha256: of_two.clone(), offset, data }, &mut out);
+    }
+    assert_eq!(files_of(&out).0, Some(["one", "two"].map(String::from).to_vec()));
+    assert!(agent.known.is_empty(), "the next run has what this one gives back");
+
+    // What breaks off is fetched from its beginning.
+    let cut = BTreeMap::from([(of_two.clone(), Arc::new(b"tw".to_vec()))]);
+    let (_, out) = offered(&["two"], cut);
+    assert!(out.contains(&Action::Say(FromAgent::Fetch { run: "r".into(), sha256: of_two, offset: 0 })));
+}

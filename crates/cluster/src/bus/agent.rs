@@ -1,7 +1,7 @@
 //! An agent on the bus.
 
 use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, thread};
-use crate::agent::{Action, Agent, Event};
+use crate::agent::{Action, Agent, Event, Known};
 use crate::message::{AgentId, FromCoordinator, Machine, Order, Reply, Time};
 use crate::record::{Outbox, deflated};
 use crate::signed::{Signed, SignedError};
@@ -80,7 +80,8 @@ impl AgentBus {
     }
 }
 
-/// Gets onto the bus and waits for an offer. The word of `trusted` counts. `act` is called on the bus's thread.
+/// Gets onto the bus and waits for an offer, of whose files those that are `known` are not fetched. The word of `trusted` counts.
+/// `act` is called on the bus's thread.
 ///
 /// # Errors
 /// There is no bus.
@@ -88,6 +89,7 @@ pub fn join(
     options: Options,
     id: AgentId,
     machine: Machine,
+    known: Known,
     trusted: Vec<String>,
     now: Now,
     act: impl FnMut(Action) + Send + 'static,
@@ -107,7 +109,7 @@ pub fn join(
             Err(error) => return drop(ready.send(Err(BusError::Refused(error.to_string())))),
         };
         let _ = ready.send(Ok(()));
-        let agent = Agent::new(id.clone(), machine, now());
+        let agent = Agent::new(id.clone(), machine, now()).knowing(known);
         Life { options, id, client, agent, trusted, knows_stranger: false, outbox, now, act }
             .live(words, heard)
             .await;

@@ -91,6 +91,30 @@ fn a_machine_that_was_stopped_alone() {
     assert!(users.starts_with("The loads of 2 machines") && users.ends_with("of the others."), "{users}");
 }
 
+/// Nobody has interrupted them, and the target may have answered all of it.
+#[test]
+fn records_that_all_break_off_say_nothing_of_the_target() {
+    let codes = |killed| {
+        let lost = Agents { killed, lost: Some(80), ..agents() };
+        let lost: &'static Agents = Box::leak(Box::new(lost));
+        let world = World::with(|w| {
+            w.bank = Bank::new(1);
+            w.bank.counters.measured.due = 80;
+            (w.evidence.scheduled, w.evidence.end) = (0, End::Interrupted);
+            w.evidence.agents = Some(lost);
+        });
+        let (_, findings) = world.findings();
+        findings.into_iter().map(|found| found.code).collect::<Vec<_>>()
+    };
+    let of_the_target = [Code::NoAnswers, Code::Saturated, Code::Interrupted];
+    let (all, some) = (codes(4), codes(3));
+    assert!(
+        all.contains(&Code::AgentsLost) && !all.iter().any(|code| of_the_target.contains(code)),
+        "{all:?}"
+    );
+    assert!(some.contains(&Code::NoAnswers) && some.contains(&Code::Interrupted), "{some:?}");
+}
+
 #[test]
 fn trouble_of_one_machine_is_named() {
     let worst = |is_invalid, of| {
