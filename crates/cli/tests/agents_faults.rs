@@ -195,3 +195,22 @@ fn an_agent_that_stood_still_for_longer_than_its_lease_sends_nothing() {
     assert_ne!(whole.at("/validity/status"), "valid");
     assert_eq!((stopped.code(), other.code()), (Some(3), Some(0)), "{stopped:?} {other:?}");
 }
+
+/// One that is told to end before there is a load says so: another one has its place at once.
+#[test]
+fn an_agent_that_leaves_while_agents_gather_makes_room() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let run = bus.run(&place, "2", &[&target.url(), "-R", "100", "-d", "1s", "--no-preflight"]);
+    let goes = bus.agent(&place, "goes", &[]);
+    // For it to be counted.
+    std::thread::sleep(Duration::from_secs(3));
+    goes.signal(Signal::TERM);
+    let gone = goes.wait();
+    assert_eq!(gone.code(), Some(130), "{gone:?}");
+    let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
+    let said = run.wait();
+    assert!(said.stderr.contains("has left (SIGTERM)"), "{said:?}");
+    said.run().assert_all("ok");
+    assert_eq!(agents.map(|agent| agent.wait().code()), [Some(0); 2]);
+}

@@ -1,6 +1,7 @@
 //! An agent's side of a run, as a state machine: `now` and what was heard go in, what to do comes out.
 
 mod comparing;
+mod stranger;
 
 use crate::PROTOCOL;
 use crate::message::{
@@ -45,6 +46,17 @@ pub type Known = BTreeMap<String, Arc<Vec<u8>>>;
 pub enum Event {
     /// The coordinator said so, and it was the coordinator.
     Reply(Reply),
+    /// There is an offer of somebody whose word does not count, who has truly signed it.
+    Stranger {
+        /// Of which run.
+        run: String,
+        /// For whom.
+        agent: AgentId,
+        /// Who signed it.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
     /// The coordinator's clock was read.
     TimeAnswer {
         /// When it was asked for.
@@ -74,6 +86,8 @@ pub enum Event {
     AsksToStop,
     /// The run is over.
     Ended(Ended),
+    /// This process ends before it has offered any load, and why.
+    Leaving(String),
     /// Time has passed.
     Tick,
 }
@@ -198,6 +212,7 @@ impl Agent {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Reply(reply) => self.heard(now, reply, out),
+            Event::Stranger { run, agent, by, accepts } => self.strange(run, &agent, by, accepts, out),
             Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
             Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
             Event::Prepared(result) => {
@@ -228,7 +243,12 @@ impl Agent {
                     self.speak_at = now;
                 }
             }
-            Event::Tick => {}
+            // Whoever counts on it hears of it now, and not by its silence.
+            Event::Leaving(why) if !matches!(self.state, State::Left) => {
+                self.state = State::Left;
+                out.push(Action::Say(FromAgent::Leaves { why }));
+            }
+            Event::Leaving(_) | Event::Tick => {}
         }
         self.tell_lease(out);
         self.go_on(now, out);

@@ -186,6 +186,20 @@ pub enum FromAgent {
         /// From here.
         offset: u64,
     },
+    /// The offer of that run is signed by somebody whose word does not count here. It goes on waiting for others.
+    Stranger {
+        /// The run.
+        run: String,
+        /// Who signed it: a public key.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
+    /// It is its last word: there is no load of its, and there will be none.
+    Leaves {
+        /// For people.
+        why: String,
+    },
 }
 
 /// What the coordinator says.

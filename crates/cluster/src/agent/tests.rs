@@ -243,6 +243,59 @@ fn what_the_bus_has_lost_is_sent_again_once() {
     assert_eq!(heard.map(|(run, number)| again(run, number)), [0, 1, 0, 0, 0, 1, 0]);
 }
 
+/// Who signs with a key that does not count here is told so, and nothing else comes of it: the agent waits for others, and takes an
+/// offer of the same run from who does count.
+#[test]
+fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    let (by, accepts) = ("UOTHER".to_string(), vec!["UOWN".to_string()]);
+    let offered = |to: &str| {
+        let (agent, by, accepts) = (to.to_string(), by.clone(), accepts.clone());
+        Event::Stranger { run: "r".into(), agent, by, accepts }
+    };
+    agent.handle(NOW, Event::Tick, &mut out);
+    out.clear();
+    agent.handle(NOW, offered("another"), &mut out);
+    assert!(out.is_empty(), "{out:?}");
+    agent.handle(NOW, offered("me"), &mut out);
+    let told = FromAgent::Stranger { run: "r".into(), by: by.clone(), accepts: accepts.clone() };
+    assert_eq!(out, [Action::Say(told)]);
+    out.clear();
+    agent.handle(NOW + SPEAK_EVERY, Event::Tick, &mut out);
+    let waits = |action: &Action| {
+        matches!(action, Action::Say(FromAgent::Status(Status { run: None, stage: Stage::Waiting(_), .. })))
+    };
+    assert!(out.len() == 1 && waits(&out[0]), "{out:?}");
+    let leave = Reply {
+        run: "r".into(),
+        answers: 0,
+        order: Order::Leave { why: "no".into() },
+        time: None,
+        lost_by_bus: 0,
+    };
+    agent.handle(NOW + SECOND, Event::Reply(leave), &mut out);
+    agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+    assert!(out.iter().any(|action| matches!(action, Action::Prepare(..))), "{out:?}");
+    out.clear();
+    agent.handle(NOW + SECOND, offered("me"), &mut out);
+    assert!(out.is_empty(), "it takes part in a run: {out:?}");
+}
+
+/// Who is told to end before its load says so once, whatever it is doing, and says nothing any more.
+#[test]
+fn who_leaves_in_order_has_a_last_word() {
+    let waiting = Agent::new("me".into(), machine(), NOW);
+    for mut agent in [waiting, comparing().0, going().0] {
+        let mut out = Vec::new();
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        assert_eq!(out, [Action::Say(FromAgent::Leaves { why: "SIGTERM".into() })]);
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+        agent.handle(NOW + 60 * SECOND, Event::Tick, &mut out);
+        assert_eq!(out.len(), 1, "{out:?}");
+    }
+}
+
 /// What an agent that has `known` does about files with these contents at first.
 fn offered(contents: &[&str], known: Known) -> (Agent, Vec<Action>) {
     let file = |content: &&str| OfferedFile {

@@ -329,6 +329,10 @@ impl<T: FnMut(Told)> Life<T> {
                 say(&self.client, &to, &FromCoordinator::Piece { sha256, offset, data }).await;
                 None
             }
+            FromAgent::Stranger { run, by, accepts } => {
+                Some(vec![Event::Stranger { agent, run, by, accepts }])
+            }
+            FromAgent::Leaves { why } => Some(vec![Event::Left(agent, why)]),
         }
     }
 

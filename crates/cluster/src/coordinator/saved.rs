@@ -4,7 +4,7 @@ use super::member::Member;
 use super::{Coordinator, Phase, Task};
 use crate::message::{AgentId, Cause, Machine, Progress, Stage, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run whose start is settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +111,7 @@ impl Coordinator {
             phase,
             members: members.collect(),
             order: saved.members.iter().map(|one| one.agent.clone()).collect(),
+            gone: BTreeSet::new(),
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
             lost_by_bus: saved.lost_by_bus,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
+mod coming;
 mod fleets;
 mod forgotten;
 
@@ -27,6 +28,7 @@ impl Stand {
     fn new(agents: u32) -> Stand {
         let task = Task {
             run: "r".into(),
+            signed_by: "UOWN".into(),
             version: "1".into(),
             agents,
             gather_for: GATHER_FOR,
@@ -41,6 +43,7 @@ impl Stand {
             part: None,
             command: "c".into(),
             is_first: true,
+            is_local: false,
             then: Then::Leave,
         };
         Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }

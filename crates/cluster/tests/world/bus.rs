@@ -132,7 +132,10 @@ impl World {
                 self.send(node, || Word::Time { to: node, asked_at, at });
                 self.lie(node, asked_at, at);
             }
-            FromAgent::Fetch { .. } => {}
+            FromAgent::Leaves { why } if self.outcome.is_none() => {
+                self.coordinate(coordinator::Event::Left(format!("a{node}"), why));
+            }
+            FromAgent::Leaves { .. } | FromAgent::Fetch { .. } | FromAgent::Stranger { .. } => {}
         }
     }
 

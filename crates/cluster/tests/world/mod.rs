@@ -65,6 +65,8 @@ struct Node {
     parted: Option<(u64, u64)>,
     prepared_at: Option<u64>,
     refuses: bool,
+    /// It is told to end then, unless its load has begun.
+    leaves_at: Option<u64>,
     /// Its part.
     offer: Option<Box<Offer>>,
     /// By its own clock.
@@ -210,6 +212,10 @@ impl World {
         let node = &mut self.nodes[number];
         if !node.life.runs(now) || node.has_left {
             return;
+        }
+        if node.leaves_at.take_if(|at| now >= *at).is_some() && node.load.is_none() {
+            node.has_left = true;
+            return self.act(number, agent::Event::Leaving("SIGTERM".into()));
         }
         if node.prepared_at.take_if(|at| now >= *at).is_some() {
             node.wall.reach(Stepped::AtJoin);

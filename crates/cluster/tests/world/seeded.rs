@@ -58,6 +58,8 @@ impl World {
             let parted = window(trouble == 0 || trouble == 1, 15 * SECOND);
             let stands_still = window(trouble == 2, 12 * SECOND);
             let dies_at = window(trouble == 3, 1).map(|(from, _)| from);
+            // While all make ready, mostly.
+            let leaves_at = window(trouble == 4, 1).map(|(from, _)| from / 4);
             let clock = Clock {
                 ahead: (seed.wrapping_mul(number + 3) % (200 * SECOND)) as i64 - 100 * SECOND as i64,
                 drift_ppm: (seed.wrapping_mul(7 + number) % 101) as i64 - 50,
@@ -74,6 +76,7 @@ impl World {
                 parted,
                 prepared_at: None,
                 refuses: is_hostile && (seed + number).is_multiple_of(29),
+                leaves_at,
                 offer: None,
                 start_at: None,
                 told: 0,
@@ -148,6 +151,7 @@ impl World {
 fn task(seed: u64, agents: u64, length: u64) -> Task {
     Task {
         run: "r".into(),
+        signed_by: "UOWN".into(),
         version: "1".into(),
         agents: agents as u32,
         gather_for: GATHER_FOR,
@@ -162,6 +166,7 @@ fn task(seed: u64, agents: u64, length: u64) -> Task {
         part: None,
         command: "c".into(),
         is_first: true,
+        is_local: false,
         then: Then::Leave,
     }
 }
