@@ -21,7 +21,12 @@ struct State {
     controls: Option<Arc<Controls>>,
     /// Between two runs there is something to report, too: what is said then.
     deferred: Option<&'static str>,
+    /// Called before an interruption ends the process.
+    last_word: Option<LastWord>,
 }
+
+/// What is to be said to others before this process ends, by the name of the signal that ends it.
+type LastWord = Box<dyn Fn(&str) + Send>;
 
 /// A run that hears of interruptions as long as this lives.
 pub(crate) struct Listening(Interruptions);
@@ -40,7 +45,7 @@ pub(crate) fn listen() -> Result<Interruptions> {
     let heard = interruptions.clone();
     let thread = std::thread::Builder::new().name("signals".into());
     thread
-        .spawn(move || signals.forever().for_each(|_| heard.interrupt()))
+        .spawn(move || signals.forever().for_each(|signal| heard.interrupt(signal)))
         .context("can't listen for Ctrl-C")?;
     Ok(interruptions)
 }
@@ -59,6 +64,15 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>> {
         .context("can't listen for Ctrl-C")?;
     }
     Ok(stop)
+}
+
+fn name_of(signal: i32) -> &'static str {
+    match signal {
+        SIGINT => "SIGINT",
+        SIGTERM => "SIGTERM",
+        SIGHUP => "SIGHUP",
+        _ => "a signal",
+    }
 }
 
 /// By the process's own status: a mask in which bit n − 1 is signal n.
@@ -90,20 +104,33 @@ impl Interruptions {
         self.lock().deferred = None;
     }
 
+    /// From now on this is called before an interruption ends the process at once, or nothing is.
+    pub(crate) fn last_word(&self, say: Option<LastWord>) {
+        self.lock().last_word = say;
+    }
+
     /// Waits for so long, or until an interruption: is there none?
     pub(crate) fn wait(&self, length: Duration) -> bool {
         let waited = self.heard.wait_timeout_while(self.lock(), length, |state| state.count == 0);
         waited.unwrap_or_else(PoisonError::into_inner).0.count == 0
     }
 
-    fn interrupt(&self) {
+    fn interrupt(&self, signal: i32) {
         let mut state = self.lock();
         state.count += 1;
         self.heard.notify_all();
         match (&state.controls, state.count, state.deferred) {
             (None, 1, Some(said)) => crate::output::note(format_args!("\n{said}")),
             // Nothing is being measured yet or any more: there is nothing to wait for.
-            (None, ..) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
+            (None, ..) => {
+                let last_word = state.last_word.take();
+                // Whoever says it may have to wait for somebody who looks at this.
+                drop(state);
+                if let Some(say) = last_word {
+                    say(name_of(signal));
+                }
+                std::process::exit(i32::from(crate::exit::INTERRUPTED))
+            }
             (Some(controls), 1, _) => {
                 controls.stop();
                 crate::output::note(format_args!(

@@ -276,10 +276,10 @@ fn a_bus_may_come_late() {
 fn agents_that_do_not_come() {
     let (target, place) = (healthy(), Place::new());
     let bus = Bus::start(&place);
-    let args = [&target.url(), "-R", "100", "-d", "1s", "--agents-within", "1s"];
+    let args = [&target.url(), "-R", "100", "-d", "1s", "--agents-within", "1500ms"];
     let said = bus.run(&place, "2", &args).wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
-    assert!(said.stderr.contains("0 of 2 agents came within 1 s"), "{said:?}");
+    assert!(said.stderr.contains("0 of 2 agents came within 1.5 s: start the others"), "{said:?}");
 }
 
 /// What an agent's own user has said holds, whatever is signed.
@@ -322,15 +322,18 @@ fn no_plan_widens_an_agents_limits() {
 fn who_is_not_accepted_is_not_obeyed() {
     let (target, place) = (Hostile::start(|_| Act::Answer(answer("403 Forbidden", "no"))), Place::new());
     let bus = Bus::start(&place);
-    let mut deaf = bus.agent_for(&place, "deaf", &KeyPair::new_user().public_key(), &[]);
+    let theirs = KeyPair::new_user().public_key();
+    let mut deaf = bus.agent_for(&place, "deaf", &theirs, &[]);
     let args = [&target.url(), "-R", "100", "-d", "1s", "--expect", "status=200"];
-    let mut run = bus.run(&place, "1", &args);
-    std::thread::sleep(Duration::from_secs(3));
-    assert!(deaf.is_running() && run.is_running() && target.seen().is_empty());
+    let said = bus.run(&place, "1", &args).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let own = bus.operator.public_key();
+    for part in [format!("it accepts the key {theirs}"), format!("--accept-from {own}")] {
+        assert!(said.stderr.contains(&part), "{part}: {}", said.stderr);
+    }
+    assert!(deaf.is_running() && target.seen().is_empty(), "it waits for somebody else");
     deaf.signal(Signal::KILL);
     deaf.wait();
-    run.signal(Signal::INT);
-    assert_eq!(run.wait().code(), Some(130));
 
     let agent = bus.agent(&place, "asks", &[]);
     let said = bus.run(&place, "1", &args).wait();
@@ -390,6 +393,7 @@ fn what_can_not_be_led_is_refused() {
     run(&["--bus", "nats://127.0.0.1:1"]).refused(&["--bus is for a run of agents"]);
     run(&["--bus-within", "1m"]).refused(&["--bus-within is for a run of agents"]);
     run(&["--agents-within", "1m"]).refused(&["--agents"]);
+    run(&["--agents", "local:2", "--agents-within", "0"]).refused(&["waits for no agent", "60s"]);
     run(&["--tolerate-lost", "1"]).refused(&["of several machines", "--agents", "--share"]);
     run(&["--agents", "local:2", "--tolerate-lost", "0"]).refused(&["1..=1024"]);
     // Each agent needs one, which is known before there is a bus.

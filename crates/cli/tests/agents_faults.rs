@@ -14,6 +14,8 @@ const BRIEFLY: Duration = Duration::from_secs(3);
 const GONE: Duration = Duration::from_millis(1_500);
 /// Longer than a lease, which is 5 s.
 const TOO_LONG: Duration = Duration::from_secs(7);
+/// What the user is told of a bus that has nothing any more.
+const FORGOTTEN: &str = "the bus has lost what it kept; agents send their records again";
 /// How long the load is to last.
 const SECONDS: u64 = 7;
 /// Of both agents together.
@@ -67,11 +69,11 @@ pub(crate) fn assert_ran(code: Option<i32>, whole: &Run) {
     assert!(code == Some(0) || code == Some(3) && is_starved, "{code:?} {}", whole.document["validity"]);
 }
 
-/// As if nothing had been.
+/// As if nothing had been. With what the user was told meanwhile.
 #[track_caller]
-fn assert_nothing_happened(fleet: Fleet) {
+fn assert_nothing_happened(fleet: Fleet) -> String {
     let (place, target, said, agents) = fleet.ended();
-    let (code, whole) = (said.code(), said.run());
+    let (code, told, whole) = (said.code(), said.stderr.clone(), said.run());
     assert_eq!(whole.arrivals("scheduled"), ALL);
     whole.assert_all("ok");
     assert_ran(code, &whole);
@@ -80,6 +82,7 @@ fn assert_nothing_happened(fleet: Fleet) {
         assert_eq!(agent.code(), Some(0), "{agent:?}");
     }
     assert_merged(&place);
+    told
 }
 
 pub(crate) fn own(place: &Place, folder: &str) -> Value {
@@ -111,14 +114,36 @@ fn a_bus_that_stands_still_for_a_moment_changes_nothing() {
     fleet.bus.signal(Signal::STOP);
     std::thread::sleep(BRIEFLY);
     fleet.bus.signal(Signal::CONT);
-    assert_nothing_happened(fleet);
+    let told = assert_nothing_happened(fleet);
+    assert!(!told.contains(FORGOTTEN), "{told}");
 }
 
 #[test]
 fn a_bus_that_dies_and_is_started_again_changes_nothing() {
     let mut fleet = Fleet::under_way();
     fleet.bus.gone_for(GONE);
-    assert_nothing_happened(fleet);
+    let told = assert_nothing_happened(fleet);
+    assert!(!told.contains(FORGOTTEN), "{told}");
+}
+
+/// Such as a pod that is put on another machine: what it had kept is sent again, and what it is told meanwhile as well.
+#[test]
+fn a_bus_that_comes_back_without_its_disk_changes_nothing() {
+    let mut fleet = Fleet::under_way();
+    fleet.bus.gone_with_its_disk_for(GONE);
+    let told = assert_nothing_happened(fleet);
+    assert_eq!(told.matches(FORGOTTEN).count(), 1, "{told}");
+}
+
+/// Nor does it matter how often.
+#[test]
+fn a_bus_that_loses_its_disk_twice_changes_nothing() {
+    let mut fleet = Fleet::under_way();
+    fleet.bus.gone_with_its_disk_for(Duration::ZERO);
+    std::thread::sleep(BRIEFLY);
+    fleet.bus.gone_with_its_disk_for(GONE);
+    let told = assert_nothing_happened(fleet);
+    assert_eq!(told.matches(FORGOTTEN).count(), 2, "{told}");
 }
 
 #[test]
@@ -169,4 +194,23 @@ fn an_agent_that_stood_still_for_longer_than_its_lease_sends_nothing() {
     // Whether it was lost before it spoke again is a matter of half a second.
     assert_ne!(whole.at("/validity/status"), "valid");
     assert_eq!((stopped.code(), other.code()), (Some(3), Some(0)), "{stopped:?} {other:?}");
+}
+
+/// One that is told to end before there is a load says so: another one has its place at once.
+#[test]
+fn an_agent_that_leaves_while_agents_gather_makes_room() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let run = bus.run(&place, "2", &[&target.url(), "-R", "100", "-d", "1s", "--no-preflight"]);
+    let goes = bus.agent(&place, "goes", &[]);
+    // For it to be counted.
+    std::thread::sleep(Duration::from_secs(3));
+    goes.signal(Signal::TERM);
+    let gone = goes.wait();
+    assert_eq!(gone.code(), Some(130), "{gone:?}");
+    let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
+    let said = run.wait();
+    assert!(said.stderr.contains("has left (SIGTERM)"), "{said:?}");
+    said.run().assert_all("ok");
+    assert_eq!(agents.map(|agent| agent.wait().code()), [Some(0); 2]);
 }

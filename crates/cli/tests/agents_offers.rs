@@ -63,7 +63,7 @@ impl Talk {
     }
 
     fn orders(&mut self, order: Order) {
-        let reply = Reply { run: RUN.into(), answers: 0, order, time: None };
+        let reply = Reply { run: RUN.into(), answers: 0, order, time: None, lost_by_bus: 0 };
         let signed = sign(&reply, &self.bus.operator).expect("a private key");
         self.somebody.tells(&self.to, &FromCoordinator::Reply(signed));
     }

@@ -24,13 +24,9 @@ fn taken_up(bus: &Bus, place: &Place, target: &Hostile) -> Said {
     bus.run(place, "2", &[&load(&target.url())[..], &["--agents-resume"]].concat()).wait()
 }
 
-/// Before their leases end, agents are told to go on, and nobody sees that anything was.
-#[test]
-fn a_coordinator_that_comes_back_at_once_goes_on() {
-    let (target, place) = (healthy(), Place::new());
-    let bus = Bus::start(&place);
-    let agents = abandoned(&bus, &place, &target);
-    let said = taken_up(&bus, &place, &target);
+/// All of the load, by both agents.
+#[track_caller]
+fn assert_whole(said: Said, agents: [Started; 2]) {
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert!(said.stderr.contains("going on with the run whose coordinator has died"), "{}", said.stderr);
     let whole = said.run();
@@ -39,12 +35,34 @@ fn a_coordinator_that_comes_back_at_once_goes_on() {
     for agent in agents {
         assert_eq!(agent.wait().code(), Some(0));
     }
+}
+
+/// Before their leases end, agents are told to go on, and nobody sees that anything was.
+#[test]
+fn a_coordinator_that_comes_back_at_once_goes_on() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::start(&place);
+    let agents = abandoned(&bus, &place, &target);
+    let said = taken_up(&bus, &place, &target);
+    assert_whole(said, agents);
     assert!(!place.list("out.agents").iter().any(|name| name.starts_with("coordinator")), "it is over");
     // The folder of all is what the agents' own come to.
     place.call(&["merge", "one", "two", "-o", "again", "--json"]).run();
     for file in ["run.json", "intervals.jsonl", "intervals.hlog"] {
         assert!(place.text(&format!("out/{file}")) == place.text(&format!("again/{file}")), "{file}");
     }
+}
+
+/// The bus's disk has gone with it: agents send what the one before had got.
+#[test]
+fn a_coordinator_that_finds_another_bus_has_all_records() {
+    let (target, place) = (healthy(), Place::new());
+    let mut bus = Bus::start(&place);
+    let agents = abandoned(&bus, &place, &target);
+    bus.gone_with_its_disk_for(Duration::ZERO);
+    let said = taken_up(&bus, &place, &target);
+    assert!(said.stderr.contains("the bus has lost what it kept"), "{}", said.stderr);
+    assert_whole(said, agents);
 }
 
 /// When it comes too late, load has ended, and what was recorded until then still comes in.

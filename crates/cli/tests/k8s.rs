@@ -291,6 +291,9 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&with(&["--bus", "http://nats", "--secret", "a"]), &["nats://HOST:4222"]);
     refused(&with(&["--fleet", "a.b"]), &["fleet"]);
     refused(&with(&["--bus-ca", "ca.pem"]), &["--bus-ca is for a bus that is named"]);
+    let elsewhere = ["--bus", "nats://nats:4222", "--secret", "a"];
+    refused(&with(&[&elsewhere[..], &["--bus-storage", "2Gi"]].concat()), &["--bus-storage", "leave it out"]);
+    refused(&with(&["--bus-storage", "2"]), &["not the size of a disk", "2Gi"]);
     refused(&["http://10.0.0.7/", "-R", "5", "--agents", "5", "--cpu", "256"], &["1280 shares", "1024"]);
     refused(&with(&["--cross-check-scrape", "http://10.0.0.7/metrics"]), &["exclude each other"]);
     refused(&with(&["-H", "Authorization: Bearer x"]), &["secret on the command line"]);

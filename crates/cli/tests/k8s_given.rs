@@ -102,6 +102,36 @@ fn what_a_cluster_has_is_named_where_it_is_used() {
     }
 }
 
+/// What the bus keeps goes with its pod, or stays on a claim that is found, and deleted, like the rest of the run.
+#[test]
+fn a_bus_has_a_disk_that_outlives_its_pod_where_one_is_asked_for() {
+    let place = Place::new();
+    let line = ["render", "http://10.0.0.7/", "-R", "5", "--agents", "2", "--namespace", "load"];
+    for storage in [None, Some("3Gi")] {
+        let more = storage.map_or(Vec::new(), |size| vec!["--bus-storage", size]);
+        let all = all_of(&place, &[&line[..], &more].concat());
+        let bus = named(&all, "StatefulSet", "unblink-bus");
+        let volumes = spec(bus)["volumes"].as_array().expect("a list");
+        let own: Vec<&Value> = volumes.iter().filter(|volume| volume["name"] == "data").collect();
+        let mounts = spec(bus)["containers"][0]["volumeMounts"].as_array().expect("a list");
+        assert!(mounts.iter().any(|mount| *mount == json!({"name": "data", "mountPath": "/data"})));
+        let Some(size) = storage else {
+            assert_eq!(own, [&json!({"name": "data", "emptyDir": {}})]);
+            assert_eq!(bus["spec"]["volumeClaimTemplates"], Value::Null);
+            continue;
+        };
+        assert!(own.is_empty(), "{own:?}");
+        let claims = bus["spec"]["volumeClaimTemplates"].as_array().expect("a list");
+        assert_eq!((claims.len(), &claims[0]["metadata"]["name"]), (1, &json!("data")));
+        assert_eq!(claims[0]["spec"]["resources"], json!({"requests": {"storage": size}}));
+        assert_eq!(claims[0]["metadata"]["labels"]["app.kubernetes.io/instance"], "unblink");
+        assert_eq!(bus["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"], "Delete");
+        // It is the cluster's matter, and no pod is told of it.
+        let run = spec(named(&all, "Job", "unblink-run"))["containers"][0]["args"].to_string();
+        assert!(!run.contains("bus-storage"), "{run}");
+    }
+}
+
 /// The configuration of a bus that the documents show.
 fn documented(place: &Place, port: u16, operator: &str, agent: &str) -> String {
     let text = include_str!("../../../docs/agents.md");

@@ -1,6 +1,7 @@
 //! An agent's side of a run, as a state machine: `now` and what was heard go in, what to do comes out.
 
 mod comparing;
+mod stranger;
 
 use crate::PROTOCOL;
 use crate::message::{
@@ -45,6 +46,17 @@ pub type Known = BTreeMap<String, Arc<Vec<u8>>>;
 pub enum Event {
     /// The coordinator said so, and it was the coordinator.
     Reply(Reply),
+    /// There is an offer of somebody whose word does not count, who has truly signed it.
+    Stranger {
+        /// Of which run.
+        run: String,
+        /// For whom.
+        agent: AgentId,
+        /// Who signed it.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
     /// The coordinator's clock was read.
     TimeAnswer {
         /// When it was asked for.
@@ -74,6 +86,8 @@ pub enum Event {
     AsksToStop,
     /// The run is over.
     Ended(Ended),
+    /// This process ends before it has offered any load, and why.
+    Leaving(String),
     /// Time has passed.
     Tick,
 }
@@ -113,6 +127,8 @@ pub enum Action {
         /// How they compared.
         reading: Reading,
     },
+    /// Pass the record on from its beginning: what the bus had kept of it is gone.
+    SendAgain,
     /// Tell the user.
     Note(String),
     /// There is nothing to do any more.
@@ -148,6 +164,8 @@ pub struct Agent {
     compare: Compare,
     /// The earliest end of the load that it was told or found.
     stop_at: Option<Time>,
+    /// How often it has heard that the bus has lost what it kept.
+    lost_by_bus: u32,
 }
 
 #[derive(Debug)]
@@ -181,6 +199,7 @@ impl Agent {
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
+            lost_by_bus: 0,
         }
     }
 
@@ -193,6 +212,7 @@ impl Agent {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Reply(reply) => self.heard(now, reply, out),
+            Event::Stranger { run, agent, by, accepts } => self.strange(run, &agent, by, accepts, out),
             Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
             Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
             Event::Prepared(result) => {
@@ -223,14 +243,19 @@ impl Agent {
                     self.speak_at = now;
                 }
             }
-            Event::Tick => {}
+            // Whoever counts on it hears of it now, and not by its silence.
+            Event::Leaving(why) if !matches!(self.state, State::Left) => {
+                self.state = State::Left;
+                out.push(Action::Say(FromAgent::Leaves { why }));
+            }
+            Event::Leaving(_) | Event::Tick => {}
         }
         self.tell_lease(out);
         self.go_on(now, out);
     }
 
     fn heard(&mut self, now: Time, reply: Reply, out: &mut Vec<Action>) {
-        let Reply { run, answers, order, time } = reply;
+        let Reply { run, answers, order, time, lost_by_bus } = reply;
         match (&self.run, &order) {
             (None, Order::Offer(offer)) if matches!(self.state, State::Waiting) => {
                 let offer = offer.clone();
@@ -248,6 +273,10 @@ impl Agent {
             self.said.retain(|(number, _)| *number > answers);
         }
         self.vouched(now, answers, time, out);
+        if lost_by_bus > self.lost_by_bus {
+            self.lost_by_bus = lost_by_bus;
+            out.push(Action::SendAgain);
+        }
         match (order, &self.state) {
             (Order::Go { start_at: told }, State::Armed(reading)) => {
                 let (reading, start_at) = (*reading, reading.own(told));

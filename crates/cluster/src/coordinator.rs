@@ -1,6 +1,7 @@
 //! The coordinator's side of a run, as a state machine: `now` and what was heard go in, what to say comes out.
 
 mod fitting;
+mod gathering;
 mod hearing;
 mod member;
 mod outcome;
@@ -46,6 +47,8 @@ const LEAVE_FOR: Time = 2 * SECOND;
 pub struct Task {
     /// A name that no other run has.
     pub run: String,
+    /// Who signs what agents are told: a public key.
+    pub signed_by: String,
     /// The coordinator's build.
     pub version: String,
     /// So many agents take part.
@@ -74,6 +77,8 @@ pub struct Task {
     pub command: String,
     /// See above.
     pub is_first: bool,
+    /// The command has started them itself, on its own machine.
+    pub is_local: bool,
     /// What follows for those who come.
     pub then: Then,
 }
@@ -97,6 +102,19 @@ pub enum Then {
 pub enum Event {
     /// An agent says where it stands.
     Status(AgentId, Status),
+    /// An agent does not heed an offer, since the word of who signed it does not count there.
+    Stranger {
+        /// The agent.
+        agent: AgentId,
+        /// Of which run.
+        run: String,
+        /// Who signed it.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
+    /// An agent leaves before it has offered any load, and why.
+    Left(AgentId, String),
     /// An agent asked for the time and was told it.
     TimeTold(AgentId, ToldTime),
     /// All of an agent's record has come.
@@ -105,6 +123,8 @@ pub enum Event {
     Stop(Cause, String),
     /// Is the bus there?
     Bus(bool),
+    /// What the bus had kept of records is gone. From now on it keeps what it gets.
+    Forgotten,
     /// Time has passed.
     Tick,
 }
@@ -128,10 +148,14 @@ pub struct Coordinator {
     members: BTreeMap<AgentId, Member>,
     /// In the order in which they came, which is that of their shares.
     order: Vec<AgentId>,
+    /// Who has left in order: what it said before may still come.
+    gone: BTreeSet<AgentId>,
     /// Who was told of to the user because there is no place for it.
     turned_away: BTreeMap<AgentId, String>,
     /// Since when the bus is not there, if it is not.
     bus_gone_since: Option<Time>,
+    /// How often it has lost what it kept.
+    lost_by_bus: u32,
     say_again_at: Time,
 }
 
@@ -159,8 +183,10 @@ impl Coordinator {
             phase,
             members: BTreeMap::new(),
             order: Vec::new(),
+            gone: BTreeSet::new(),
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
+            lost_by_bus: 0,
             say_again_at: now,
         }
     }
@@ -195,6 +221,10 @@ impl Coordinator {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::Status(from, status) => self.heard(now, from, status, out),
+            Event::Stranger { agent, run, by, accepts } => {
+                self.not_accepted(now, &agent, &run, &by, &accepts)
+            }
+            Event::Left(who, why) => self.has_left(now, who, &why, out),
             // Nothing follows from it, and the next one who asks waits.
             Event::TimeTold(to, told) => {
                 return self.members.get_mut(&to).into_iter().for_each(|member| member.told(told));
@@ -206,6 +236,7 @@ impl Coordinator {
             }
             Event::Stop(cause, why) => self.stop(now, cause, why),
             Event::Bus(is_there) => self.bus(now, is_there, out),
+            Event::Forgotten => self.forgotten(out),
             Event::Tick => {}
         }
         self.go_on(now, out);
@@ -222,6 +253,18 @@ impl Coordinator {
                 out.push(Action::Note("the bus is back".into()));
             }
             _ => {}
+        }
+    }
+
+    /// Each answer says so from now on, until all of the records are here.
+    fn forgotten(&mut self, out: &mut Vec<Action>) {
+        self.lost_by_bus += 1;
+        // They come anew, and are waited for anew.
+        if let Phase::Running { alone_since, .. } = &mut self.phase {
+            *alone_since = None;
+        }
+        if self.start_at().is_some() {
+            out.push(Action::Note("the bus has lost what it kept; agents send their records again".into()));
         }
     }
 
@@ -280,28 +323,6 @@ impl Coordinator {
         }
     }
 
-    fn gather(&mut self, now: Time, until: Time) {
-        // Who goes away before the run makes room for another one.
-        let is_here = |member: &Member| now.saturating_sub(member.heard_at) <= LOST_AFTER;
-        self.members.retain(|_, member| is_here(member));
-        let members = &self.members;
-        self.order.retain(|id| members.contains_key(id));
-        if self.order.len() == self.task.agents as usize {
-            return self.deal(now);
-        }
-        if now >= until {
-            let mut reasons = vec![format!(
-                "{} of {} agents came within {} s: start the others (unblink agent)",
-                self.order.len(),
-                self.task.agents,
-                self.task.gather_for / SECOND
-            )];
-            let others: BTreeSet<&String> = self.turned_away.values().collect();
-            reasons.extend(others.into_iter().cloned());
-            self.fail(now, reasons, false);
-        }
-    }
-
     /// Gives each its shares, in the order in which they came.
     fn deal(&mut self, now: Time) {
         let mut first = 1;
@@ -334,9 +355,14 @@ impl Coordinator {
                 by_target |= refusal.by_target;
                 reasons.push(format!("{}: {}", member.name(), refusal.reasons.join("; ")));
             } else if now.saturating_sub(member.heard_at) > LOST_AFTER {
-                reasons.push(format!("{} went silent before the start", member.name()));
+                reasons.push(format!("{} went silent before the start: {}", member.name(), self.anew()));
             } else if now >= until {
-                reasons.push(format!("{} was not ready within {} s", member.name(), PREPARE_FOR / SECOND));
+                let helps = match self.task.is_local {
+                    true => "this machine may have too much to do: start fewer agents",
+                    false => "its own log says why",
+                };
+                let within = PREPARE_FOR / SECOND;
+                reasons.push(format!("{} was not ready within {within} s: {helps}", member.name()));
             }
         }
         // Who is merely not ready yet is no reason while another one may still be.

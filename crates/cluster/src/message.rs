@@ -186,6 +186,20 @@ pub enum FromAgent {
         /// From here.
         offset: u64,
     },
+    /// The offer of that run is signed by somebody whose word does not count here. It goes on waiting for others.
+    Stranger {
+        /// The run.
+        run: String,
+        /// Who signed it: a public key.
+        by: String,
+        /// Those whose word counts.
+        accepts: Vec<String>,
+    },
+    /// It is its last word: there is no load of its, and there will be none.
+    Leaves {
+        /// For people.
+        why: String,
+    },
 }
 
 /// What the coordinator says.
@@ -226,6 +240,13 @@ pub struct Reply {
     /// The time that the agent says it was told, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ToldTime>,
+    /// How often the bus has lost what it kept of this run. Who hears of a higher number than before sends its record again.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lost_by_bus: u32,
+}
+
+fn is_none(times: &u32) -> bool {
+    *times == 0
 }
 
 /// What is to follow for an agent whose run is over.

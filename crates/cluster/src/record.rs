@@ -25,6 +25,9 @@ pub struct Place {
     pub version: u64,
     /// Where they begin.
     pub offset: u64,
+    /// How often whoever tells it had begun again. Whoever hears it has no use for that.
+    #[serde(skip)]
+    pub round: u32,
 }
 
 /// What has been told of a folder.
@@ -33,6 +36,8 @@ pub struct Outbox {
     dir: PathBuf,
     names: Vec<String>,
     told: BTreeMap<String, Told>,
+    /// How often all was told from its beginning again.
+    round: u32,
     /// For how long at the most something waited to be told, of what has been told.
     waited: Time,
 }
@@ -85,7 +90,7 @@ impl Outbox {
     /// Nothing yet of those files in `dir`.
     pub fn new(dir: PathBuf, names: &[&str]) -> Outbox {
         let names = names.iter().map(|name| name.to_string()).collect();
-        Outbox { dir, names, told: BTreeMap::new(), waited: 0 }
+        Outbox { dir, names, told: BTreeMap::new(), round: 0, waited: 0 }
     }
 
     /// What is to be told next; nothing where all has been told that is there. A document that replaces another one says that the
@@ -112,7 +117,8 @@ impl Outbox {
             let replaces = look.document.is_some() && told.version > 1;
             let found = if replaces { &mut last } else { &mut next };
             if found.is_none() {
-                let place = Place { name: name.clone(), version: told.version, offset };
+                let (version, round) = (told.version, self.round);
+                let place = Place { name: name.clone(), version, offset, round };
                 *found = Some((place, file, missing));
             }
         }
@@ -122,8 +128,18 @@ impl Outbox {
         Ok(Some((place, bytes)))
     }
 
+    /// Whoever had been told something has lost it: all is told again. What is still said to have arrived was told before that, and
+    /// may be lost as well.
+    pub fn begin_again(&mut self) {
+        self.round += 1;
+        self.told.values_mut().for_each(|told| told.bytes = None);
+    }
+
     /// So many bytes have arrived there.
     pub fn told(&mut self, place: &Place, bytes: u64, now: Time) {
+        if place.round != self.round {
+            return;
+        }
         if let Some(told) = self.told.get_mut(&place.name).filter(|told| told.version == place.version) {
             told.bytes = told.bytes.max(Some(place.offset + bytes));
             while let Some((_, since)) = told.waiting.pop_front_if(|(length, _)| Some(*length) <= told.bytes)
@@ -295,135 +311,4 @@ impl Inbox {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const NAMES: [&str; 2] = ["run.json", "lines"];
-
-    /// Tells all that is new, where some messages come twice and some old ones come late.
-    fn tell(outbox: &mut Outbox, inbox: &mut Inbox, doubled: &mut Vec<(Place, Vec<u8>)>) {
-        while let Some((place, bytes)) = outbox.piece(0).expect("files") {
-            let arrived = inflated(&deflated(&bytes).expect("in memory")).expect("the same");
-            assert!(inbox.take(&place, &arrived).expect("a piece"));
-            for (place, bytes) in doubled.iter().chain([&(place.clone(), bytes.clone())]) {
-                inbox.take(place, bytes).expect("an old one");
-            }
-            outbox.told(&place, bytes.len() as u64, 0);
-            doubled.push((place, bytes));
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-        #[test]
-        fn what_arrives_is_what_was_written(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..900), 1..12)) {
-            let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-            let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
-            let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
-            let mut doubled = Vec::new();
-            for part in &parts {
-                let mut file = OpenOptions::new().append(true).create(true).open(from.path().join("lines")).unwrap();
-                file.write_all(part).unwrap();
-                // Replaced as a whole.
-                fs::write(from.path().join("new"), part).unwrap();
-                fs::rename(from.path().join("new"), from.path().join("run.json")).unwrap();
-                tell(&mut outbox, &mut inbox, &mut doubled);
-            }
-            let ends = ends(from.path(), &NAMES).unwrap();
-            prop_assert!(inbox.is_whole(&ends));
-            prop_assert_eq!(fs::read(to.path().join("a/lines")).unwrap(), parts.concat());
-            let other = FileEnd { sha256: sha256(b"x"), ..ends[1].clone() };
-            prop_assert!(!inbox.is_whole(&[other]));
-        }
-    }
-
-    #[test]
-    fn a_piece_that_swells_is_refused() {
-        let most = vec![0; PIECE_BYTES_MAX as usize];
-        assert_eq!(inflated(&deflated(&most).unwrap()).unwrap(), most);
-        assert!(inflated(&deflated(&[&most[..], &[0]].concat()).unwrap()).is_err());
-        assert!(inflated(b"no such thing").is_err());
-    }
-
-    #[test]
-    fn nothing_else_is_written() {
-        let to = tempfile::tempdir().unwrap();
-        let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
-        let place = |name: &str, offset| Place { name: name.into(), version: 1, offset };
-        assert!(inbox.take(&place("../x", 0), b"x").is_err());
-        assert!(inbox.take(&place("other", 0), b"x").is_err());
-        assert!(!inbox.take(&place("lines", 5), b"x").expect("no error"), "a hole");
-        assert!(!to.path().join("x").exists());
-    }
-
-    /// From when it was seen first until it has been told, whatever came after it.
-    #[test]
-    fn what_waits_is_behind() {
-        let from = tempfile::tempdir().unwrap();
-        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
-        let write = |bytes: usize| {
-            let mut file =
-                OpenOptions::new().append(true).create(true).open(from.path().join("lines")).unwrap();
-            file.write_all(&vec![7; bytes]).unwrap();
-        };
-        let next = |outbox: &mut Outbox, now| {
-            let (place, bytes) = outbox.piece(now).expect("a file").expect("a piece");
-            (place, bytes.len() as u64)
-        };
-        assert_eq!(outbox.behind(5), 0);
-        write(10);
-        let (place, bytes) = next(&mut outbox, 10);
-        assert_eq!(outbox.behind(12), 2, "it waits");
-        outbox.told(&place, bytes, 13);
-        assert_eq!((outbox.piece(20).unwrap(), outbox.behind(20)), (None, 3), "it has waited");
-        // Two pieces, which were all there at 100: the first does not make the second any younger.
-        write(3 * PIECE_BYTES_MAX as usize / 2);
-        let (place, bytes) = next(&mut outbox, 100);
-        outbox.told(&place, bytes, 140);
-        write(1);
-        let (place, bytes) = next(&mut outbox, 140);
-        assert_eq!(outbox.behind(150), 50);
-        outbox.told(&place, bytes, 190);
-        assert_eq!(outbox.behind(1_000), 90);
-        // A document that has been replaced is waited for anew.
-        fs::write(from.path().join("run.json"), "1").unwrap();
-        let (place, bytes) = next(&mut outbox, 1_000);
-        fs::write(from.path().join("run.json"), "22").unwrap();
-        let (newer, _) = next(&mut outbox, 1_100);
-        assert_eq!((place.version, newer.version, outbox.behind(1_190)), (1, 2, 90));
-        outbox.told(&place, bytes, 1_200);
-        assert_eq!(outbox.behind(1_200), 100, "the old one is nobody's any more");
-    }
-
-    /// Whoever is cut off from the start to the end tells the lines first.
-    #[test]
-    fn a_document_that_replaces_another_one_comes_last() {
-        let from = tempfile::tempdir().unwrap();
-        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
-        let mut next = || {
-            let (place, bytes) = outbox.piece(0).expect("files")?;
-            outbox.told(&place, bytes.len() as u64, 0);
-            Some((place.name, place.version))
-        };
-        fs::write(from.path().join("run.json"), "1").unwrap();
-        fs::write(from.path().join("lines"), "1").unwrap();
-        assert_eq!(next(), Some(("run.json".into(), 1)), "the first one comes first");
-        fs::write(from.path().join("run.json"), "22").unwrap();
-        assert_eq!(next(), Some(("lines".into(), 1)));
-        assert_eq!(next(), Some(("run.json".into(), 2)));
-        assert_eq!(next(), None);
-    }
-
-    #[test]
-    fn long_files_come_in_pieces() {
-        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        fs::write(from.path().join("lines"), vec![7; 3 * PIECE_BYTES_MAX as usize / 2]).unwrap();
-        let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
-        let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
-        let mut doubled = Vec::new();
-        tell(&mut outbox, &mut inbox, &mut doubled);
-        assert_eq!(doubled.len(), 2);
-        assert!(inbox.is_whole(&ends(from.path(), &NAMES).unwrap()));
-    }
-}
+mod tests;

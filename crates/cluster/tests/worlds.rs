@@ -96,6 +96,22 @@ fn no_agent_begins_by_a_time_that_the_coordinator_did_not_tell() {
     assert!(not_begun > 100, "{not_begun} of 200");
 }
 
+/// A bus that comes back with an empty disk costs nothing: what it had kept is sent again, to the last byte, and once it counts.
+#[test]
+fn what_a_bus_has_lost_comes_again() {
+    let (mut fates, mut missed) = (BTreeMap::<Fate, u64>::new(), 0);
+    for seed in 0..200 {
+        let mut world = World::forgetful(seed);
+        world.run();
+        *fates.entry(world.check().0).or_default() += 1;
+        missed += u64::from(world.missed() > 0);
+    }
+    println!("{fates:?}, {missed} with something that the coordinator did not have");
+    // Where it is gone while the start is told, none begins.
+    assert!(fates.keys().all(|fate| [Fate::Whole, Fate::NotBegun].contains(fate)), "{fates:?}");
+    assert!(fates[&Fate::Whole] > 150 && missed > 20, "{fates:?}, {missed}");
+}
+
 /// Whatever is not heeded, some of a few hundred worlds complain of it. With all of it heeded, none of them does.
 #[test]
 fn an_account_that_complains() {

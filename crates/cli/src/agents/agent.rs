@@ -82,6 +82,8 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let id = keys::unique()?;
         let trusted = args.accept_from.clone();
         let bus = join(options.clone(), id, machine.clone(), std::mem::take(&mut known), trusted, now, act)?;
+        let leave = bus.leaver();
+        interruptions.last_word(Some(Box::new(move |signal| leave(signal.to_string()))));
         if !args.quiet {
             let what = if number == 1 { "a" } else { "the next" };
             output::note(format_args!("waiting for {what} run on {}", options.url));
@@ -89,6 +91,10 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
         let led = Led::new(time, &bus, &todo, &stopping, &interruptions);
         let done =
             Taking { args, run_of, bus: &bus, todo: &todo, interruptions: &interruptions, number }.part(led);
+        interruptions.last_word(None);
+        if let Err(error) = &done {
+            bus.leaver()(crate::explain_error(error));
+        }
         bus.end();
         stopping.clear();
         interruptions.defer_no_more();

@@ -122,6 +122,10 @@ pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
             ["agents", "agents-stay"],
             "--agents-stay is for agents elsewhere: those of local:N end with the command"
         ),
+        _ if args.agents_within.is_some_and(|within| within.0 == 0) => refuse!(
+            ["agents-within"],
+            "--agents-within 0 waits for no agent, and none can have come by then: give them some time, such as 60s"
+        ),
         _ => keys::check_ca(&args.bus).map(drop),
     }
 }
@@ -310,6 +314,7 @@ impl Fleet {
     fn task(&self, run: &str) -> Task {
         Task {
             run: run.to_string(),
+            signed_by: String::new(),
             version: env!("UNBLINK_VERSION").into(),
             agents: self.count,
             gather_for: self.gather_for,
@@ -324,6 +329,7 @@ impl Fleet {
             connections: Connections::default(),
             command: self.command.clone(),
             is_first: true,
+            is_local: self.local.is_some(),
             then: Then::Leave,
         }
     }
@@ -336,6 +342,7 @@ impl Fleet {
     ) -> Result<Coordinating> {
         let signer = keys::pair(self.options.seed.as_deref().unwrap_or_default())?;
         let files = self.contents.clone();
+        let task = Task { signed_by: signer.public_key(), ..task };
         Ok(Coordinating { task, signer, files, records, names: &RECORD, resumed, keep })
     }
 

@@ -95,12 +95,13 @@ fn boot() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_cluster::bus::Since;
     use unblink_cluster::coordinator::Saved;
 
     fn run() -> Resumed {
-        let saved =
-            Saved { run: "r".into(), command: "c".into(), start_at: 7, stop: None, members: Vec::new() };
-        Resumed { saved, from_message: 3, times: 0 }
+        let (run, command, members) = ("r".into(), "c".into(), Vec::new());
+        let saved = Saved { run, command, start_at: 7, stop: None, members, lost_by_bus: 1 };
+        Resumed { saved, since: Since { made_at_ns: 5, from_message: 3 }, times: 0 }
     }
 
     #[test]

@@ -79,7 +79,9 @@ impl Lead for Led<'_> {
             match action {
                 Action::Begin { start_at, told, reading } => {
                     self.stopping.lock().start_at = Some(start_at);
-                    // The others count on it from now on, and once the load is over its record is still to be fetched.
+                    // The others count on it from now on, and once the load is over its record is still to be fetched: it ends with
+                    // that, and not with a last word.
+                    self.interruptions.last_word(None);
                     self.interruptions
                         .defer("waiting until the record is fetched (Ctrl-C again to quit at once)");
                     let (at_monotonic_ns, told) = (self.time.monotonic_ns(start_at), OwnTime::told(told));

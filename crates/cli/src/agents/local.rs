@@ -116,6 +116,14 @@ impl Local {
         (1..=self.agents.len()).map(own).collect()
     }
 
+    /// The first of the agents that has ended, by its number, and the last that it said.
+    pub(super) fn gone(&mut self) -> Option<(usize, String)> {
+        let is_gone = |agent: &mut Child| matches!(agent.try_wait(), Ok(Some(_)));
+        let number = self.agents.iter_mut().position(is_gone)? + 1;
+        let said = std::fs::read_to_string(self.dir.join(format!("log-{number}.txt"))).unwrap_or_default();
+        Some((number, said.lines().last().unwrap_or("it said nothing").to_string()))
+    }
+
     /// Have all agents gone before there was a run?
     pub(super) fn all_gone(&mut self) -> bool {
         self.agents.iter_mut().all(|agent| matches!(agent.try_wait(), Ok(Some(_))))

@@ -72,6 +72,15 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                 notes.push(note);
             }
             Ok(Told::Progress { start_at, due, ok, heard, records }) => {
+                // Nobody takes the place of one that was started here.
+                if start_at.is_none()
+                    && !is_stopping
+                    && let Some((number, said)) = local.as_mut().and_then(|local| local.gone())
+                {
+                    is_stopping = true;
+                    let why = format!("agent {number} of those that were started here has ended: {said}");
+                    bus.stop(Cause::Coordinator, why);
+                }
                 if let Some(end) = together.look(&records) {
                     rule = rule_of(&end);
                     is_stopping = true;

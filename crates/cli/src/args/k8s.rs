@@ -82,6 +82,10 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "IMAGE", default_value = "nats:2.15.2-alpine", value_parser = image)]
     pub nats_image: String,
 
+    /// Keep what the bus holds on a PersistentVolumeClaim of this size, so that it outlives the bus's pod [default: it goes with the pod, and agents send it again]
+    #[arg(long, value_name = "SIZE", value_parser = storage)]
+    pub bus_storage: Option<String>,
+
     /// Processors of each agent; it takes a share of the load on each
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = processors)]
     pub cpu: u32,
@@ -176,16 +180,25 @@ fn processors(text: &str) -> Result<u32, String> {
     whole.ok_or_else(|| "give a whole number of processors from 1 to 256".into())
 }
 
-/// A quantity of Kubernetes in bytes.
 fn memory(text: &str) -> Result<String, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let is_size =
-        (1..=6).contains(&number.len()) && !number.starts_with('0') && ["Mi", "Gi", "M", "G"].contains(&unit);
-    match is_size {
+    match is_size(text) {
         true => Ok(text.to_string()),
         false => Err(format!("{text:?} is not a memory size: give one such as 512Mi or 2Gi")),
     }
+}
+
+fn storage(text: &str) -> Result<String, String> {
+    match is_size(text) {
+        true => Ok(text.to_string()),
+        false => Err(format!("{text:?} is not the size of a disk: give one such as 2Gi")),
+    }
+}
+
+/// A quantity of Kubernetes in bytes.
+fn is_size(text: &str) -> bool {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    (1..=6).contains(&number.len()) && !number.starts_with('0') && ["Mi", "Gi", "M", "G"].contains(&unit)
 }
 
 #[cfg(test)]
@@ -204,7 +217,7 @@ mod tests {
         );
         assert!(["512Mi", "2Gi", "900M"].iter().all(|text| memory(text).is_ok()));
         for bad in ["", "512", "0Mi", "Mi", "1.5Gi", "1Ki", "-1Gi", "1234567Mi", "1gi"] {
-            assert!(memory(bad).is_err(), "{bad}");
+            assert!(memory(bad).is_err() && storage(bad).is_err(), "{bad}");
         }
         assert!(
             image("registry.test:5000/a/unblink@sha256:ab").is_ok()

@@ -10,6 +10,8 @@ pub(super) const PORT: u16 = 4222;
 /// Variables with the public keys, which the server's configuration names.
 const OPERATOR: &str = "OPERATOR_KEY";
 const AGENT: &str = "AGENT_KEY";
+/// The volume with what it keeps.
+const DATA: &str = "data";
 /// The user of nats-server's image.
 const USER: u32 = 1000;
 
@@ -49,11 +51,15 @@ fn service(wanted: &Wanted) -> Value {
     })
 }
 
-/// What it keeps until the coordinator has it outlives the container, and not the pod.
+/// What it keeps until the coordinator has it outlives the container; the pod as well, if it has a claim.
 fn server(wanted: &Wanted) -> Value {
     let name = bus_name(&wanted.name);
     let labels = labels(&wanted.name, Some(Part::Bus));
-    json!({
+    let mut volumes = vec![json!({"name": "config", "configMap": {"name": name}})];
+    if wanted.bus_storage.is_none() {
+        volumes.push(json!({"name": DATA, "emptyDir": {}}));
+    }
+    let mut server = json!({
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"name": name},
@@ -87,15 +93,27 @@ fn server(wanted: &Wanted) -> Value {
                         "securityContext": confined(),
                         "volumeMounts": [
                             {"name": "config", "mountPath": "/etc/nats", "readOnly": true},
-                            {"name": "data", "mountPath": "/data"},
+                            {"name": DATA, "mountPath": "/data"},
                         ],
                     }],
-                    "volumes": [
-                        {"name": "config", "configMap": {"name": name}},
-                        {"name": "data", "emptyDir": {}},
-                    ],
+                    "volumes": volumes,
                 },
             },
         },
+    });
+    if let Some(size) = &wanted.bus_storage {
+        server["spec"]["volumeClaimTemplates"] = json!([claim(size, &labels)]);
+        // No other run has a use for it.
+        server["spec"]["persistentVolumeClaimRetentionPolicy"] =
+            json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    }
+    server
+}
+
+/// A disk of the class that the cluster gives where none is named.
+fn claim(size: &str, labels: &Value) -> Value {
+    json!({
+        "metadata": {"name": DATA, "labels": labels},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
     })
 }

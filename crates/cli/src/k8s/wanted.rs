@@ -50,6 +50,8 @@ pub(super) struct Wanted {
     pub(super) bus: String,
     /// The bus is one of the run's own.
     pub(super) has_own_bus: bool,
+    /// It keeps what it holds on a claim of this size.
+    pub(super) bus_storage: Option<String>,
     /// Certificates of who signed the bus's.
     pub(super) bus_ca: Option<String>,
     /// What the Secrets with keys begin with.
@@ -121,6 +123,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         cpu: cluster.cpu,
         memory: cluster.memory.clone(),
         has_own_bus: args.run.agents.bus.bus.is_none(),
+        bus_storage: cluster.bus_storage.clone(),
         new_keys: if keys.is_none() { Some(Keys::new()?) } else { None },
         keys: keys.unwrap_or_else(|| name.clone()),
         env_secret: cluster.env_secret.clone(),
@@ -209,6 +212,12 @@ fn check(args: &RenderArgs) -> Result<u32> {
     }
     if of_bus.bus_ca.is_some() && of_bus.bus.is_none() {
         refuse!(["bus-ca"], "--bus-ca is for a bus that is named with --bus: leave it out");
+    }
+    if args.cluster.bus_storage.is_some() && of_bus.bus.is_some() {
+        refuse!(
+            ["bus-storage"],
+            "--bus-storage is for the run's own bus, and --bus names another one: leave it out"
+        );
     }
     let shares = count * args.cluster.cpu;
     if shares > SHARES_MAX {

@@ -9,6 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use unblink_cluster::signed::KeyPair;
 
+/// Its disk, within its folder.
+const KEPT: &str = "kept";
+
 /// A server that ends with this.
 pub(crate) struct Bus {
     child: Child,
@@ -65,7 +68,7 @@ impl Bus {
     }
 
     fn started(mut command: Command, dir: &Path) -> (Child, String) {
-        command.args(["-js", "-sd"]).arg(dir.join("kept"));
+        command.args(["-js", "-sd"]).arg(dir.join(KEPT));
         command.arg("--ports_file_dir").arg(dir);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let ports = dir.join(format!("nats-server_{}.ports", child.id()));
@@ -88,10 +91,26 @@ impl Bus {
 
     /// Killed, and gone for so long; then it is at the same port again, with what it had kept on its disk.
     pub(crate) fn gone_for(&mut self, time: Duration) {
-        let port = self.url.rsplit(':').next().expect("a port").to_string();
+        self.kill();
+        std::thread::sleep(time);
+        self.start_again();
+    }
+
+    /// Killed, and gone for so long; then it is at the same port again, and its disk is empty.
+    pub(crate) fn gone_with_its_disk_for(&mut self, time: Duration) {
+        self.kill();
+        std::fs::remove_dir_all(self.dir.join(KEPT)).expect("it had kept something");
+        std::thread::sleep(time);
+        self.start_again();
+    }
+
+    fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("a child");
-        std::thread::sleep(time);
+    }
+
+    fn start_again(&mut self) {
+        let port = self.url.rsplit(':').next().expect("a port").to_string();
         self.child = Bus::spawn(&self.dir, &port).0;
     }
 

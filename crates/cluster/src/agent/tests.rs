@@ -23,7 +23,13 @@ fn offer(agent: &str, made_at: Time, version: &str) -> Event {
         files: Vec::new(),
         run_seed: 1,
     };
-    Event::Reply(Reply { run: "r".into(), answers: 0, order: Order::Offer(Box::new(offer)), time: None })
+    Event::Reply(Reply {
+        run: "r".into(),
+        answers: 0,
+        order: Order::Offer(Box::new(offer)),
+        time: None,
+        lost_by_bus: 0,
+    })
 }
 
 /// What an agent says after an offer.
@@ -58,14 +64,21 @@ fn an_offer_is_for_one_process_and_one_time() {
 fn only_what_answers_a_word_lengthens_the_lease() {
     let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
-    let reply = |answers| Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time: None });
+    let reply = |answers| {
+        Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time: None, lost_by_bus: 0 })
+    };
     agent.handle(NOW, reply(77), &mut out);
     assert_eq!(agent.lease_until, NOW, "it has said no such thing");
     let number = agent.number;
     agent.handle(NOW + SECOND, reply(number), &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE, "from when it was said, not from when it was answered");
-    let other =
-        Event::Reply(Reply { run: "other".into(), answers: number + 1, order: Order::GoOn, time: None });
+    let other = Event::Reply(Reply {
+        run: "other".into(),
+        answers: number + 1,
+        order: Order::GoOn,
+        time: None,
+        lost_by_bus: 0,
+    });
     agent.handle(NOW + SECOND, other, &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE);
 }
@@ -79,7 +92,8 @@ fn who_sends_is_told_of_the_lease() {
         let of = |action: &Action| if let Action::LeaseUntil(until) = action { Some(*until) } else { None };
         out.iter().filter_map(of).collect()
     };
-    let reply = |answers, order| Event::Reply(Reply { run: "r".into(), answers, order, time: None });
+    let reply =
+        |answers, order| Event::Reply(Reply { run: "r".into(), answers, order, time: None, lost_by_bus: 0 });
     agent.state = State::Armed(Reading::default());
     agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
     assert!(leases(&out).is_empty(), "there is no load");
@@ -129,7 +143,7 @@ fn comparing() -> (Agent, (u64, ToldTime)) {
 }
 
 fn vouches(answers: u64, time: Option<ToldTime>) -> Event {
-    Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time })
+    Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time, lost_by_bus: 0 })
 }
 
 /// Whoever is on the bus can say what time it is: what the coordinator does not sign does not count.
@@ -162,7 +176,7 @@ fn going() -> (Agent, Time, Vec<Action>) {
     agent.handle(NOW + SECOND / 2, vouches(number, Some(told)), &mut out);
     let start_at = NOW + 2 * SECOND;
     let go = Order::Go { start_at: start_at + 500 };
-    let go = Reply { run: "r".into(), answers: agent.number, order: go, time: None };
+    let go = Reply { run: "r".into(), answers: agent.number, order: go, time: None, lost_by_bus: 0 };
     agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
     (agent, start_at, out)
 }
@@ -212,6 +226,74 @@ fn a_minute_later_clocks_are_compared_again() {
         .collect();
     assert_eq!(readings, [(true, 3_500, 10_000)]);
     assert!(!out.iter().any(|action| matches!(action, Action::Compared { .. })), "not before the start");
+}
+
+/// However often it is said, and however late an older answer comes.
+#[test]
+fn what_the_bus_has_lost_is_sent_again_once() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, offer("me", NOW, "1"), &mut out);
+    let mut again = |run: &str, lost_by_bus| {
+        let mut out = Vec::new();
+        let reply = Reply { run: run.into(), answers: 0, order: Order::GoOn, time: None, lost_by_bus };
+        agent.handle(NOW, Event::Reply(reply), &mut out);
+        out.iter().filter(|action| matches!(action, Action::SendAgain)).count()
+    };
+    let heard = [("r", 0), ("r", 1), ("r", 1), ("r", 0), ("another", 7), ("r", 3), ("r", 2)];
+    assert_eq!(heard.map(|(run, number)| again(run, number)), [0, 1, 0, 0, 0, 1, 0]);
+}
+
+/// Who signs with a key that does not count here is told so, and nothing else comes of it: the agent waits for others, and takes an
+/// offer of the same run from who does count.
+#[test]
+fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    let (by, accepts) = ("UOTHER".to_string(), vec!["UOWN".to_string()]);
+    let offered = |to: &str| {
+        let (agent, by, accepts) = (to.to_string(), by.clone(), accepts.clone());
+        Event::Stranger { run: "r".into(), agent, by, accepts }
+    };
+    agent.handle(NOW, Event::Tick, &mut out);
+    out.clear();
+    agent.handle(NOW, offered("another"), &mut out);
+    assert!(out.is_empty(), "{out:?}");
+    agent.handle(NOW, offered("me"), &mut out);
+    let told = FromAgent::Stranger { run: "r".into(), by: by.clone(), accepts: accepts.clone() };
+    assert_eq!(out, [Action::Say(told)]);
+    out.clear();
+    agent.handle(NOW + SPEAK_EVERY, Event::Tick, &mut out);
+    let waits = |action: &Action| {
+        matches!(action, Action::Say(FromAgent::Status(Status { run: None, stage: Stage::Waiting(_), .. })))
+    };
+    assert!(out.len() == 1 && waits(&out[0]), "{out:?}");
+    let leave = Reply {
+        run: "r".into(),
+        answers: 0,
+        order: Order::Leave { why: "no".into() },
+        time: None,
+        lost_by_bus: 0,
+    };
+    agent.handle(NOW + SECOND, Event::Reply(leave), &mut out);
+    agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+    assert!(out.iter().any(|action| matches!(action, Action::Prepare(..))), "{out:?}");
+    out.clear();
+    agent.handle(NOW + SECOND, offered("me"), &mut out);
+    assert!(out.is_empty(), "it takes part in a run: {out:?}");
+}
+
+/// Who is told to end before its load says so once, whatever it is doing, and says nothing any more.
+#[test]
+fn who_leaves_in_order_has_a_last_word() {
+    let waiting = Agent::new("me".into(), machine(), NOW);
+    for mut agent in [waiting, comparing().0, going().0] {
+        let mut out = Vec::new();
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        assert_eq!(out, [Action::Say(FromAgent::Leaves { why: "SIGTERM".into() })]);
+        agent.handle(NOW + SECOND, Event::Leaving("SIGTERM".into()), &mut out);
+        agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
+        agent.handle(NOW + 60 * SECOND, Event::Tick, &mut out);
+        assert_eq!(out.len(), 1, "{out:?}");
+    }
 }
 
 /// What an agent that has `known` does about files with these contents at first.

@@ -2,9 +2,9 @@
 
 use super::{BusError, KEPT_WITHIN, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::agent::{Action, Agent, Event, Known};
-use crate::message::{AgentId, FromCoordinator, Machine, Reply, Time};
+use crate::message::{AgentId, FromCoordinator, Machine, Order, Reply, Time};
 use crate::record::{Outbox, deflated};
-use crate::signed::SignedError;
+use crate::signed::{Signed, SignedError};
 use async_nats::{Client, HeaderMap, Subscriber, jetstream};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -17,6 +17,9 @@ use tokio_stream::StreamExt;
 
 /// From one look at the record to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// For the last word to get to the bus.
+const LAST_WORD_WITHIN: Duration = Duration::from_millis(500);
 
 /// An agent that is on the bus until it leaves.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ enum Input {
     Event(Event),
     /// From now on there is a record in this folder, of these files.
     Record(PathBuf, &'static [&'static str]),
+    /// This process ends, and why. It waits until that has been said.
+    Leave(String, std::sync::mpsc::Sender<()>),
 }
 
 impl AgentBus {
@@ -53,9 +58,25 @@ impl AgentBus {
         lock(&self.record).as_ref().map_or(0, |outbox| outbox.behind(now))
     }
 
+    /// Says that this agent leaves before it has offered any load, and why. From anywhere, since a signal ends a process whatever it
+    /// is doing.
+    pub fn leaver(&self) -> impl Fn(String) + Send + 'static + use<> {
+        let inputs = self.inputs.clone();
+        move |why| {
+            let (said, is_said) = std::sync::mpsc::channel();
+            if inputs.send(Input::Leave(why, said)).is_ok() {
+                // A bus that is gone just now is not waited for.
+                let _ = is_said.recv_timeout(LAST_WORD_WITHIN);
+            }
+        }
+    }
+
     /// Waits until all has been said.
     pub fn end(self) {
-        let _ = self.thread.join();
+        let AgentBus { inputs, thread, .. } = self;
+        // Where an error has ended it, nobody else lets its thread go.
+        drop(inputs);
+        let _ = thread.join();
     }
 }
 
@@ -119,6 +140,7 @@ impl<A: FnMut(Action)> Life<A> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let mut leaves = None;
             let event = tokio::select! {
                 word = words.next() => match word {
                     Some(word) => match self.read(&word.payload) {
@@ -136,6 +158,10 @@ impl<A: FnMut(Action)> Life<A> {
                         tokio::task::spawn_local(pass_on(client, subject, outbox, now));
                         continue;
                     }
+                    Some(Input::Leave(why, said)) => {
+                        leaves = Some(said);
+                        Event::Leaving(why)
+                    }
                     // Whoever had it is gone.
                     None => return,
                 },
@@ -148,12 +174,21 @@ impl<A: FnMut(Action)> Life<A> {
                     Action::Say(said) => {
                         say(&self.client, &self.options.subject("up", &self.id), &said).await
                     }
+                    Action::SendAgain => {
+                        if let Some(outbox) = lock(&self.outbox).as_mut() {
+                            outbox.begin_again();
+                        }
+                    }
                     Action::Leave(_) => {
                         let _ = tokio::time::timeout(KEPT_WITHIN, self.client.flush()).await;
                         return (self.act)(action);
                     }
                     other => (self.act)(other),
                 }
+            }
+            if let Some(said) = leaves {
+                let _ = tokio::time::timeout(LAST_WORD_WITHIN, self.client.flush()).await;
+                let _ = said.send(());
             }
         }
     }
@@ -163,16 +198,7 @@ impl<A: FnMut(Action)> Life<A> {
         match serde_json::from_slice(payload).ok()? {
             FromCoordinator::Reply(signed) => match signed.read::<Reply>(&self.trusted) {
                 Ok(reply) => Some(Event::Reply(reply)),
-                Err(SignedError::Stranger(who)) => {
-                    // The likeliest mistake of a first set-up, and one that nobody else could tell.
-                    if !std::mem::replace(&mut self.knows_stranger, true) {
-                        let note = format!(
-                            "what is said to this agent is signed by {who}, whose word does not count here (--accept-from)"
-                        );
-                        (self.act)(Action::Note(note));
-                    }
-                    None
-                }
+                Err(SignedError::Stranger(by)) => self.strange(&signed, by),
                 Err(_) => None,
             },
             FromCoordinator::TimeAnswer { asked_at, at, .. } => Some(Event::TimeAnswer { asked_at, at }),
@@ -181,6 +207,20 @@ impl<A: FnMut(Action)> Life<A> {
                 Some(Event::Piece { sha256, offset, data })
             }
         }
+    }
+
+    /// What nobody has signed whose word counts: the likeliest mistake of a first set-up, and one that nobody else could tell.
+    fn strange(&mut self, signed: &Signed, by: String) -> Option<Event> {
+        if !std::mem::replace(&mut self.knows_stranger, true) {
+            let note = format!(
+                "what is said to this agent is signed by {by}, whose word does not count here (--accept-from)"
+            );
+            (self.act)(Action::Note(note));
+        }
+        // Whoever borrows somebody's key does not make this agent refuse that one's runs.
+        let reply = signed.read::<Reply>(std::slice::from_ref(&by)).ok()?;
+        let Reply { run, order: Order::Offer(offer), .. } = reply else { return None };
+        Some(Event::Stranger { run, agent: offer.agent, by, accepts: self.trusted.clone() })
     }
 }
 

@@ -1,13 +1,13 @@
 //! A coordinator on the bus.
 
-use super::{BusError, KEEP, Now, Options, PLACE, TICK, check_fleet, say, thread};
+use super::stream::{Gathered, Kept, Since};
+use super::{BusError, Now, Options, PLACE, TICK, check_fleet, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, FleetOutcome, Mark, Saved, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time, ToldTime};
 use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
 use crate::signed;
 use async_nats::connection::State;
-use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::{self, AckKind, stream};
+use async_nats::jetstream::{self, AckKind};
 use async_nats::{Client, Message, Subscriber};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -25,9 +25,7 @@ use tokio_stream::StreamExt;
 
 /// From one look at how far all have come to the next.
 const TELL_EVERY: u32 = 10;
-/// A piece of a record that was not answered within this comes again, so that a coordinator that was away for a moment has it soon.
-const PIECE_AGAIN_AFTER: Duration = Duration::from_secs(2);
-/// The same of one before which another one is missing.
+/// A piece before which another one is missing comes again after this.
 const PIECE_AGAIN_SOON: Duration = Duration::from_millis(300);
 
 /// What a coordinator needs to know.
@@ -57,8 +55,8 @@ pub type Keep = Box<dyn FnMut(Option<&Resumed>) -> std::io::Result<()> + Send>;
 pub struct Resumed {
     /// How the run stands.
     pub saved: Saved,
-    /// The number of the first message of the stream that may belong to it.
-    pub from_message: u64,
+    /// Where it begins in what the bus keeps.
+    pub since: Since,
     /// How often it has been taken up so far.
     pub times: u32,
 }
@@ -142,7 +140,8 @@ pub fn coordinate(
                 .subscribe(options.subject("up", "*"))
                 .await
                 .map_err(|error| refused("it lets nobody listen", error.to_string()))?;
-            let records = records(&client, &options, &coordinating.task.run, coordinating.resumed.as_ref())
+            let run = &coordinating.task.run;
+            let records = Kept::open(&client, &options, run, coordinating.resumed.as_ref())
                 .await
                 .map_err(|error| {
                     refused(
@@ -152,7 +151,7 @@ pub fn coordinate(
                 })?;
             Ok((client, words, records))
         };
-        let (client, words, (records, from_message)) = match begun.await {
+        let (client, words, (records, other)) = match begun.await {
             Ok(begun) => begun,
             Err(error) => return drop(ready.send(Err(error))),
         };
@@ -163,10 +162,13 @@ pub fn coordinate(
             None => Coordinator::new(task, now()),
         };
         let machine = Rc::new(RefCell::new(machine));
-        let kept =
-            Kept { keep, from_message, times: resumed.map_or(0, |resumed| resumed.times + 1), mark: None };
+        // Of another stream it is said below, and then kept together with what follows from that.
+        let since = resumed.as_ref().map_or(records.since(), |resumed| resumed.since);
+        let times = resumed.map_or(0, |resumed| resumed.times + 1);
+        let kept = Handed { keep, since, times, mark: None };
         let (pieces, gathered) = unbounded_channel();
-        tokio::task::spawn_local(gather(records, pieces));
+        other.into_iter().for_each(|other| drop(pieces.send(Gathered::Lost(other))));
+        tokio::task::spawn_local(records.gather(pieces));
         let inboxes = BTreeMap::new();
         let life = Life { options, client, machine, signer, files, dir, names, inboxes, kept, now, tell };
         life.live(words, heard, gathered).await;
@@ -179,59 +181,6 @@ pub fn coordinate(
     }
 }
 
-/// What keeps records until they are here, and the number of the first that may be of this run. Agents have names that nobody had
-/// before, so that older ones are nobody's. Who takes up a run reads all of it again.
-async fn records(
-    client: &Client,
-    options: &Options,
-    run: &str,
-    resumed: Option<&Resumed>,
-) -> Result<(PullConsumer, u64), async_nats::Error> {
-    let context = jetstream::new(client.clone());
-    let kept = stream::Config {
-        name: options.stream(),
-        subjects: vec![options.subject("iv", "*")],
-        storage: stream::StorageType::File,
-        max_age: KEEP,
-        ..stream::Config::default()
-    };
-    let stream = context.get_or_create_stream(kept).await?;
-    let from_message =
-        resumed.map_or(stream.cached_info().state.last_sequence + 1, |resumed| resumed.from_message);
-    let consumer = pull::Config {
-        durable_name: Some(match resumed {
-            Some(resumed) => format!("{run}-{}", resumed.times + 1),
-            None => run.to_string(),
-        }),
-        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: from_message },
-        ack_policy: AckPolicy::Explicit,
-        ack_wait: PIECE_AGAIN_AFTER,
-        inactive_threshold: KEEP,
-        ..pull::Config::default()
-    };
-    Ok((stream.create_consumer(consumer).await?, from_message))
-}
-
-/// Takes pieces of records from the stream, for as long as somebody wants them.
-async fn gather(consumer: PullConsumer, to: UnboundedSender<jetstream::Message>) {
-    loop {
-        let batches = consumer
-            .stream()
-            .expires(Duration::from_secs(2))
-            .heartbeat(Duration::from_millis(500))
-            .max_messages_per_batch(64);
-        if let Ok(mut messages) = batches.messages().await {
-            while let Some(Ok(message)) = messages.next().await {
-                if to.send(message).is_err() {
-                    return;
-                }
-            }
-        }
-        // The bus is gone, or its heartbeat is: ask again.
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
 struct Life<T> {
     options: Options,
     client: Client,
@@ -241,21 +190,21 @@ struct Life<T> {
     dir: PathBuf,
     names: &'static [&'static str],
     inboxes: BTreeMap<AgentId, (Inbox, PathBuf)>,
-    kept: Kept,
+    kept: Handed,
     now: Now,
     tell: T,
 }
 
 /// What a coordinator that comes after this one would take up.
-struct Kept {
+struct Handed {
     keep: Keep,
-    from_message: u64,
+    since: Since,
     times: u32,
     /// Of what was kept last.
     mark: Option<Mark>,
 }
 
-impl Kept {
+impl Handed {
     /// Keeps how the run stands, if that has changed.
     fn keep(&mut self, machine: &Coordinator) -> std::io::Result<()> {
         let mark = Some(machine.mark());
@@ -264,7 +213,7 @@ impl Kept {
         }
         self.mark = mark;
         let Some(saved) = machine.saved() else { return Ok(()) };
-        (self.keep)(Some(&Resumed { saved, from_message: self.from_message, times: self.times }))
+        (self.keep)(Some(&Resumed { saved, since: self.since, times: self.times }))
     }
 }
 
@@ -273,7 +222,7 @@ impl<T: FnMut(Told)> Life<T> {
         mut self,
         mut words: Subscriber,
         mut inputs: UnboundedReceiver<Event>,
-        mut pieces: UnboundedReceiver<jetstream::Message>,
+        mut gathered: UnboundedReceiver<Gathered>,
     ) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -284,10 +233,20 @@ impl<T: FnMut(Told)> Life<T> {
                     Some(word) => self.heard(word).await.unwrap_or_default(),
                     None => Vec::new(),
                 },
-                Some(piece) = pieces.recv() => {
-                    self.keep(piece).await;
-                    Vec::new()
-                }
+                Some(gathered) = gathered.recv() => match gathered {
+                    Gathered::Piece(piece) => {
+                        self.keep(piece).await;
+                        Vec::new()
+                    }
+                    Gathered::Lost(since) => {
+                        self.kept.since = since;
+                        vec![Event::Forgotten]
+                    }
+                    Gathered::Note(note) => {
+                        (self.tell)(Told::Note(note));
+                        Vec::new()
+                    }
+                },
                 Some(input) = inputs.recv() => vec![input],
                 _ = ticks.tick() => {
                     count += 1;
@@ -370,6 +329,10 @@ impl<T: FnMut(Told)> Life<T> {
                 say(&self.client, &to, &FromCoordinator::Piece { sha256, offset, data }).await;
                 None
             }
+            FromAgent::Stranger { run, by, accepts } => {
+                Some(vec![Event::Stranger { agent, run, by, accepts }])
+            }
+            FromAgent::Leaves { why } => Some(vec![Event::Left(agent, why)]),
         }
     }
 

@@ -4,6 +4,7 @@
 mod agent;
 mod coordinator;
 mod refusal;
+mod stream;
 
 pub use agent::{AgentBus, join};
 use async_nats::connection::State;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+pub use stream::Since;
 
 /// Reads one's own clock: nanoseconds since 1970, set once when the process starts.
 pub type Now = Arc<dyn Fn() -> crate::message::Time + Send + Sync>;

@@ -3,10 +3,13 @@
 use super::member::Member;
 use super::{Action, Coordinator, Phase, Then};
 use crate::PROTOCOL;
-use crate::message::{AgentId, Cause, Machine, Next, Offer, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, Next, Offer, Order, Reply, Stage, Status, Time};
 
 impl Coordinator {
     pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
+        if self.gone.contains(&from) {
+            return;
+        }
         if status.run.as_ref().is_some_and(|run| *run != self.task.run) {
             return self.is_taken(now, &from, out);
         }
@@ -20,6 +23,9 @@ impl Coordinator {
                 if machine.after.is_some() {
                     out.push(self.told(&from, Order::NotNeeded { agent: from.clone() }));
                 }
+                return;
+            }
+            if matches!(self.phase, Phase::Failed { .. } | Phase::Over) {
                 return;
             }
             // It goes on waiting: another run may want it.
@@ -56,7 +62,11 @@ impl Coordinator {
             _ => {}
         }
         if member.is_lost {
-            out.push(Action::Note(format!("{} is heard again; its load has ended meanwhile", member.name())));
+            // Perhaps it was the coordinator or the bus that stood still, and all was sent as planned.
+            let name = member.name();
+            out.push(Action::Note(format!(
+                "{name} is heard again: what it sent until its lease ended counts"
+            )));
             (member.is_lost, member.was_lost) = (false, true);
         }
         let time = status.time.filter(|told| member.was_told(told));
@@ -65,22 +75,21 @@ impl Coordinator {
         }
     }
 
-    /// Why an agent that comes can't take part.
-    fn no_place(&self, machine: &Machine) -> Option<String> {
-        if machine.protocol != PROTOCOL || machine.version != self.task.version {
-            return Some(format!(
-                "it is unblink {}, and the coordinator is unblink {}: use the same build",
-                machine.version, self.task.version
-            ));
+    /// An agent waits for offers that somebody else signs, and will do so for ever. What it says of a key that is not this one's
+    /// belongs to whoever has used the name of this run.
+    pub(super) fn not_accepted(&mut self, now: Time, who: &str, run: &str, by: &str, accepts: &[String]) {
+        let is_own = run == self.task.run && by == self.task.signed_by;
+        let Some(member) = self.members.get(who) else { return };
+        if !is_own || !matches!((&self.phase, &member.stage), (Phase::Preparing { .. }, Stage::Waiting(_))) {
+            return;
         }
-        if !self.task.is_first && machine.after.is_none() {
-            return Some("the command goes on with the agents that began it".to_string());
-        }
-        let is_gathering = matches!(self.phase, Phase::Gathering { .. });
-        let has_place = is_gathering && self.order.len() < self.task.agents as usize;
-        (!has_place).then(|| {
-            "the run has all its agents, and an agent that is started again counts as another one".to_string()
-        })
+        let (keys, accepts) = (if accepts.len() == 1 { "key" } else { "keys" }, accepts.join(", "));
+        let reason = format!(
+            "{}: it accepts the {keys} {accepts} (--accept-from), and this run is signed by {by}: start the agent with --accept-from \
+             {by}, or the run with the --nkey that the agent accepts",
+            member.name()
+        );
+        self.fail(now, vec![reason], false);
     }
 
     /// An agent takes part in another run.
@@ -111,12 +120,17 @@ impl Coordinator {
         }
         // Who was lost once has no lease any more: what it would still send is in nobody's account.
         let answers = if member.was_lost || !is_answer { 0 } else { member.number };
-        Some(Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers, order, time: None }))
+        Some(self.said(to, answers, order))
     }
 
     /// What answers nothing.
     fn told(&self, to: &AgentId, order: Order) -> Action {
-        Action::Reply(to.clone(), Reply { run: self.task.run.clone(), answers: 0, order, time: None })
+        self.said(to, 0, order)
+    }
+
+    fn said(&self, to: &AgentId, answers: u64, order: Order) -> Action {
+        let (run, lost_by_bus) = (self.task.run.clone(), self.lost_by_bus);
+        Action::Reply(to.clone(), Reply { run, answers, order, time: None, lost_by_bus })
     }
 
     fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {

@@ -4,7 +4,7 @@ use super::member::Member;
 use super::{Coordinator, Phase, Task};
 use crate::message::{AgentId, Cause, Machine, Progress, Stage, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run whose start is settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Saved {
     pub stop: Option<(Time, Cause, String)>,
     /// Those who take part, in the order of their shares.
     pub members: Vec<SavedMember>,
+    /// How often the bus has lost what it kept.
+    #[serde(default)]
+    pub lost_by_bus: u32,
 }
 
 /// One of those who take part.
@@ -42,6 +45,7 @@ pub struct Mark {
     is_settled: bool,
     is_stopped: bool,
     lost: usize,
+    lost_by_bus: u32,
 }
 
 impl Coordinator {
@@ -51,6 +55,7 @@ impl Coordinator {
             is_settled: self.start_at().is_some(),
             is_stopped: matches!(self.phase, Phase::Running { stop: Some(_), .. }),
             lost: self.members.values().filter(|member| has_been_lost(member)).count(),
+            lost_by_bus: self.lost_by_bus,
         }
     }
 
@@ -76,6 +81,7 @@ impl Coordinator {
             start_at,
             stop,
             members: members.collect(),
+            lost_by_bus: self.lost_by_bus,
         })
     }
 
@@ -105,8 +111,10 @@ impl Coordinator {
             phase,
             members: members.collect(),
             order: saved.members.iter().map(|one| one.agent.clone()).collect(),
+            gone: BTreeSet::new(),
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
+            lost_by_bus: saved.lost_by_bus,
             say_again_at: now,
         }
     }

@@ -3,7 +3,9 @@
 use super::*;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
+mod coming;
 mod fleets;
+mod forgotten;
 
 const NOW: Time = 1_000_000 * SECOND;
 
@@ -26,6 +28,7 @@ impl Stand {
     fn new(agents: u32) -> Stand {
         let task = Task {
             run: "r".into(),
+            signed_by: "UOWN".into(),
             version: "1".into(),
             agents,
             gather_for: GATHER_FOR,
@@ -40,6 +43,7 @@ impl Stand {
             part: None,
             command: "c".into(),
             is_first: true,
+            is_local: false,
             then: Then::Leave,
         };
         Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }
@@ -144,7 +148,7 @@ fn who_is_not_needed_any_more_may_leave() {
 
     let leaves = |machine: Machine, agent: &str| {
         let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
-        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None };
+        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None, lost_by_bus: 0 };
         one.handle(NOW, crate::agent::Event::Reply(reply), &mut out);
         out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
     };

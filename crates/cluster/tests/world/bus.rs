@@ -36,6 +36,8 @@ pub(super) struct Piece {
     is_taken: bool,
     /// When it is passed on again.
     again_at: u64,
+    /// The bus has it no more.
+    is_gone: bool,
 }
 
 /// What was not answered comes again.
@@ -82,9 +84,10 @@ impl World {
             Word::Time { to, asked_at, at } if self.nodes[to].life.runs(self.now) => {
                 self.act(to, agent::Event::TimeAnswer { asked_at, at });
             }
-            Word::Piece(of, place, bytes) if self.is_there() => {
+            Word::Piece(of, place, bytes) if self.is_there() && self.keeps => {
                 let (told, length) = (place.clone(), bytes.len() as u64);
-                self.kept_pieces.push(Piece { of, place, bytes, is_taken: false, again_at: self.now });
+                let again_at = self.now;
+                self.kept_pieces.push(Piece { of, place, bytes, is_taken: false, again_at, is_gone: false });
                 self.send(of, || Word::Kept(of, told.clone(), length));
             }
             Word::Kept(node, place, length) if self.nodes[node].life.runs(self.now) => {
@@ -129,7 +132,10 @@ impl World {
                 self.send(node, || Word::Time { to: node, asked_at, at });
                 self.lie(node, asked_at, at);
             }
-            FromAgent::Fetch { .. } => {}
+            FromAgent::Leaves { why } if self.outcome.is_none() => {
+                self.coordinate(coordinator::Event::Left(format!("a{node}"), why));
+            }
+            FromAgent::Leaves { .. } | FromAgent::Fetch { .. } | FromAgent::Stranger { .. } => {}
         }
     }
 
@@ -159,10 +165,26 @@ impl World {
         }
         for number in 0..self.kept_pieces.len() {
             let piece = &mut self.kept_pieces[number];
-            if !piece.is_taken && self.now >= piece.again_at {
+            if !piece.is_taken && !piece.is_gone && self.now >= piece.again_at {
                 piece.again_at = self.now + AGAIN_AFTER;
                 self.send_if(World::is_there, || Word::Passed(number));
             }
+        }
+    }
+
+    /// A bus without a disk has nothing any more when it is back, and keeps nothing until a coordinator has noticed.
+    pub(super) fn forget(&mut self) {
+        let Some((from, to)) = self.bus_gone else { return };
+        if self.now >= from && std::mem::take(&mut self.forgets) {
+            let is_missed = |piece: &&Piece| !piece.is_taken;
+            self.missed = self.kept_pieces.iter().filter(is_missed).count();
+            self.kept_pieces.iter_mut().for_each(|piece| piece.is_gone = true);
+            (self.keeps, self.noticed_at) = (false, to + self.random.next_u64() % (3 * SECOND / 2));
+        }
+        let notices = self.life.runs(self.now) && self.outcome.is_none();
+        if !self.keeps && notices && self.is_there() && self.now >= self.noticed_at {
+            self.keeps = true;
+            self.coordinate(coordinator::Event::Forgotten);
         }
     }
 
@@ -170,6 +192,8 @@ impl World {
     pub(super) fn pass_on_anew(&mut self) {
         self.inboxes.clear();
         self.kept_pieces.iter_mut().for_each(|piece| (piece.is_taken, piece.again_at) = (false, 0));
+        // It has found another stream than the one that it was told of.
+        self.noticed_at = self.now;
     }
 
     /// An agent passes on what is new of its record.

@@ -17,6 +17,11 @@ impl World {
         self.was_resumed
     }
 
+    /// Pieces of records that the bus has lost before the coordinator had them.
+    pub(crate) fn missed(&self) -> usize {
+        self.missed
+    }
+
     /// How long it took, and how many agents there are.
     pub(crate) fn size(&self) -> (u64, usize) {
         (self.now / SECOND, self.nodes.len())

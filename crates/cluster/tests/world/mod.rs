@@ -65,6 +65,8 @@ struct Node {
     parted: Option<(u64, u64)>,
     prepared_at: Option<u64>,
     refuses: bool,
+    /// It is told to end then, unless its load has begun.
+    leaves_at: Option<u64>,
     /// Its part.
     offer: Option<Box<Offer>>,
     /// By its own clock.
@@ -103,6 +105,13 @@ pub(crate) struct World {
     /// Somebody else on the bus tells agents the time, and is there first.
     liar: bool,
     bus_gone: Option<(u64, u64)>,
+    /// It will have lost all that it kept when it is back.
+    forgets: bool,
+    /// It keeps what it gets; if not, the coordinator notices then.
+    keeps: bool,
+    noticed_at: u64,
+    /// Pieces that it has lost and the coordinator had not taken.
+    missed: usize,
     coordinator: Coordinator,
     task: Task,
     /// What it has kept for one that comes after it.
@@ -138,6 +147,7 @@ impl World {
                 self.live(node);
             }
             self.come_back();
+            self.forget();
             self.pass_on();
             if self.life.runs(self.now) && self.outcome.is_none() {
                 self.coordinate(coordinator::Event::Bus(self.is_there()));
@@ -202,6 +212,10 @@ impl World {
         let node = &mut self.nodes[number];
         if !node.life.runs(now) || node.has_left {
             return;
+        }
+        if node.leaves_at.take_if(|at| now >= *at).is_some() && node.load.is_none() {
+            node.has_left = true;
+            return self.act(number, agent::Event::Leaving("SIGTERM".into()));
         }
         if node.prepared_at.take_if(|at| now >= *at).is_some() {
             node.wall.reach(Stepped::AtJoin);
@@ -280,6 +294,10 @@ impl Node {
                     self.stopped_at = Some(i128::from(at) + i128::from(self.reading.offset_ns));
                 }
                 self.lease.stop_from(at, own);
+            }
+            agent::Action::SendAgain => {
+                self.load.iter_mut().for_each(|load| load.record.outbox.begin_again());
+                return;
             }
             agent::Action::LeaseUntil(until) => return self.lease.lease_until(until, own),
             agent::Action::Compared { at, reading: Reading { offset_ns, error_ns } } => {

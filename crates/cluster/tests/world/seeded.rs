@@ -22,6 +22,21 @@ impl World {
         World::of(seed, Some(agents))
     }
 
+    /// One in which nothing happens but that the bus is gone for a while, and comes back with nothing that it had kept. The coordinator
+    /// had stood still, so that the bus had more than it. Both together are shorter than a lease.
+    pub(crate) fn forgetful(seed: u64) -> World {
+        let mut world = World::new(seed);
+        (world.loss, world.interrupted_at) = (0.0, None);
+        for node in &mut world.nodes {
+            (node.life, node.parted, node.refuses) = (Life::default(), None, false);
+        }
+        let from = 4 * SECOND + world.random.next_u64() % (world.asked.length + 8 * SECOND);
+        let to = from + MS + world.random.next_u64() % (2 * SECOND);
+        let stands_still = Some((from - world.random.next_u64() % (3 * SECOND / 2), from));
+        world.life = Life { stands_still, ..Life::default() };
+        World { bus_gone: Some((from, to)), forgets: true, ..world }
+    }
+
     fn of(seed: u64, crowd: Option<u64>) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u64| random.next_u64() % n.max(1);
@@ -43,6 +58,8 @@ impl World {
             let parted = window(trouble == 0 || trouble == 1, 15 * SECOND);
             let stands_still = window(trouble == 2, 12 * SECOND);
             let dies_at = window(trouble == 3, 1).map(|(from, _)| from);
+            // While all make ready, mostly.
+            let leaves_at = window(trouble == 4, 1).map(|(from, _)| from / 4);
             let clock = Clock {
                 ahead: (seed.wrapping_mul(number + 3) % (200 * SECOND)) as i64 - 100 * SECOND as i64,
                 drift_ppm: (seed.wrapping_mul(7 + number) % 101) as i64 - 50,
@@ -59,6 +76,7 @@ impl World {
                 parted,
                 prepared_at: None,
                 refuses: is_hostile && (seed + number).is_multiple_of(29),
+                leaves_at,
                 offer: None,
                 start_at: None,
                 told: 0,
@@ -104,6 +122,10 @@ impl World {
             delay: [MS / 10, 10 * MS, 100 * MS][(seed / 4 % 3) as usize],
             liar: false,
             bus_gone,
+            forgets: seed.is_multiple_of(2),
+            keeps: true,
+            noticed_at: 0,
+            missed: 0,
             coordinator: Coordinator::new(task.clone(), clock.at(0)),
             task,
             kept: (None, None),
@@ -129,6 +151,7 @@ impl World {
 fn task(seed: u64, agents: u64, length: u64) -> Task {
     Task {
         run: "r".into(),
+        signed_by: "UOWN".into(),
         version: "1".into(),
         agents: agents as u32,
         gather_for: GATHER_FOR,
@@ -143,6 +166,7 @@ fn task(seed: u64, agents: u64, length: u64) -> Task {
         part: None,
         command: "c".into(),
         is_first: true,
+        is_local: false,
         then: Then::Leave,
     }
 }
