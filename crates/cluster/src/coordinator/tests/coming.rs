@@ -12,7 +12,7 @@ fn leaves(agent: &str) -> Event {
 
 /// Why it fails, once it has.
 fn reasons(stand: &mut Stand) -> Vec<String> {
-    let out = stand.after(LEAVE_FOR, Event::Tick);
+    let out = stand.after(START_AHEAD + LEAVE_FOR, Event::Tick);
     match done(&out) {
         Some(FleetOutcome::NotBegun(why)) => why.reasons.clone(),
         _ => Vec::new(),
