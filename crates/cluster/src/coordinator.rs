@@ -5,6 +5,7 @@ mod gathering;
 mod hearing;
 mod member;
 mod outcome;
+mod running;
 mod saved;
 
 use crate::message::{AgentId, Cause, Ended, OfferedFile, Reply, Stage, Status, Time, ToldTime};
@@ -400,56 +401,6 @@ impl Coordinator {
         }
         if all {
             self.phase = Phase::Running { start_at, stop: None, alone_since: None };
-        }
-    }
-
-    fn run(&mut self, now: Time, start_at: Time, out: &mut Vec<Action>) {
-        let overdue = now > start_at + self.task.length + END_WITHIN;
-        for member in self.members.values_mut() {
-            let is_over = matches!(member.stage, Stage::Ended(_)) && member.is_complete();
-            let is_silent = now.saturating_sub(member.heard_at) > LOST_AFTER;
-            if member.is_lost || is_over {
-                continue;
-            }
-            if is_silent {
-                member.is_lost = true;
-                out.push(Action::Note(format!("{} is lost: nothing was heard of it for 6 s", member.name())));
-            } else if overdue && !member.is_overdue {
-                member.is_overdue = true;
-                out.push(Action::Note(format!("{} does not come to its end", member.name())));
-            }
-        }
-        if matches!(self.phase, Phase::Running { stop: None, .. }) {
-            let stopped = self.members.values().find_map(|member| {
-                let (cause, why) = member.stops()?;
-                let who = format!("{}: {why}", member.name());
-                Some((cause, why, who))
-            });
-            if let Some((cause, why, who)) = stopped {
-                out.push(Action::Note(format!("stopping all agents: {who}")));
-                self.stop(now, cause, why);
-            }
-        }
-        let is_awaited = |member: &Member| !(member.is_complete() || member.is_lost || member.is_overdue);
-        let others = !self.members.values().any(is_awaited);
-        let is_alone = others && self.bus_gone_since.is_none();
-        let Phase::Running { alone_since, .. } = &mut self.phase else { return };
-        *alone_since = is_alone.then(|| alone_since.unwrap_or(now));
-        let has_waited = alone_since.is_some_and(|since| now >= since + RETURN_WITHIN);
-        let all = self.members.values().all(Member::is_complete);
-        let bus_is_given_up = self.bus_gone_since.is_some_and(|since| now >= since + BUS_BACK_WITHIN);
-        if all || bus_is_given_up || has_waited {
-            let parts = self.order.iter().filter_map(|id| Some((id, self.members.get(id)?)));
-            let parts = parts.map(|(id, member)| member.part(id.clone())).collect();
-            let stopped = match &self.phase {
-                Phase::Running { stop, .. } => stop.clone().map(|(.., why)| why),
-                _ => None,
-            };
-            // The last word that each hears.
-            let last: Vec<Action> = self.order.iter().filter_map(|to| self.reply(now, to, false)).collect();
-            out.extend(last);
-            self.phase = Phase::Over;
-            out.push(Action::Done(FleetOutcome::Run { start_at, parts, stopped }));
         }
     }
 }
