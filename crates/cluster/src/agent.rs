@@ -130,6 +130,8 @@ pub enum Action {
     },
     /// Pass the record on from its beginning: what the bus had kept of it is gone.
     SendAgain,
+    /// End the load: nobody hears what becomes of it, since the bus keeps nothing of the record, and why.
+    Unkept(String),
     /// Tell the user.
     Note(String),
     /// There is nothing to do any more.

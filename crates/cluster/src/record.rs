@@ -40,7 +40,13 @@ pub struct Outbox {
     round: u32,
     /// For how long at the most something waited to be told, of what has been told.
     waited: Time,
+    /// Since when something is said that is not kept, and what the bus has said to that.
+    trying: Option<(Time, Option<String>)>,
 }
+
+/// Without anything that is kept for so long, nobody but the agent knows what becomes of the load. A bus that is there again keeps what
+/// it is told well before.
+const UNKEPT_MAX: Time = 10_000_000_000;
 
 /// Lengths of a file that are waited for. Where there are more, the last one stands for all later ones.
 const WAITING_MAX: usize = 1_024;
@@ -90,7 +96,7 @@ impl Outbox {
     /// Nothing yet of those files in `dir`.
     pub fn new(dir: PathBuf, names: &[&str]) -> Outbox {
         let names = names.iter().map(|name| name.to_string()).collect();
-        Outbox { dir, names, told: BTreeMap::new(), round: 0, waited: 0 }
+        Outbox { dir, names, told: BTreeMap::new(), round: 0, waited: 0, trying: None }
     }
 
     /// What is to be told next; nothing where all has been told that is there. A document that replaces another one says that the
@@ -125,6 +131,7 @@ impl Outbox {
         let Some((place, file, missing)) = next.or(last) else { return Ok(None) };
         let mut bytes = vec![0; missing as usize];
         file.read_exact_at(&mut bytes, place.offset)?;
+        self.trying.get_or_insert((now, None));
         Ok(Some((place, bytes)))
     }
 
@@ -137,6 +144,7 @@ impl Outbox {
 
     /// So many bytes have arrived there.
     pub fn told(&mut self, place: &Place, bytes: u64, now: Time) {
+        self.trying = None;
         if place.round != self.round {
             return;
         }
@@ -147,6 +155,21 @@ impl Outbox {
                 self.waited = self.waited.max(now.saturating_sub(since));
             }
         }
+    }
+
+    /// The bus has not kept what it was told last, and says why.
+    pub fn refused(&mut self, why: String) {
+        if let Some((_, refused)) = &mut self.trying {
+            *refused = Some(why);
+        }
+    }
+
+    /// Why nobody will know of what is recorded, where the bus has kept nothing for a while.
+    pub fn unkept(&self, now: Time) -> Option<String> {
+        let (since, refused) = self.trying.as_ref()?;
+        let why = refused.as_deref().unwrap_or("it does not answer");
+        (now.saturating_sub(*since) >= UNKEPT_MAX)
+            .then(|| format!("the bus has kept nothing of the record for 10 s: {why}"))
     }
 
     /// For how long at the most what was written has waited to be told: what has been told since, and what still waits.

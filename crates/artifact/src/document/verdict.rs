@@ -146,6 +146,6 @@ pub enum GuardKind {
     Lease,
     /// A machine was not ready at the start that was settled beforehand, or was told to end before it, and so sent nothing.
     LateStart,
-    /// A machine of many could not write its record any more, of which the others would never have known.
+    /// A machine of many could not write its record any more, or no bus kept it: the others would never have known of it.
     Record,
 }

@@ -1,5 +1,6 @@
 //! `unblink agent`: waits on the bus for a run, takes part in it, and leaves, or is there again for the next one.
 
+use super::causes::by_guard;
 use super::led::{Led, NotBegun, Stopping, leave_with_input};
 use super::taking::{FILES, Offered, RunOf, offered};
 use super::{beside, keys};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use unblink_artifact::document::named_shares;
+use unblink_artifact::document::{GuardKind, named_shares};
 use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
@@ -74,6 +75,10 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
             Action::StopLoad { at, cause, why } => stopped.stop_by(at, cause, why),
             Action::LeaseUntil(until) => stopped.lease_until(until),
             Action::Compared { at, reading } => stopped.compared(at, reading),
+            Action::Unkept(why) => {
+                output::note(format_args!("error: {why}: no more load is offered"));
+                stopped.stop_by(time.now(), by_guard(GuardKind::Record), why);
+            }
             Action::Note(note) => output::note(format_args!("warning: {note}")),
             other => drop(actions.send(other)),
         };

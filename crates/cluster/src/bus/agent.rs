@@ -110,9 +110,20 @@ pub fn join(
         };
         let _ = ready.send(Ok(()));
         let agent = Agent::new(id.clone(), machine, now()).knowing(known);
-        Life { options, id, client, agent, trusted, knows_stranger: false, outbox, now, act }
-            .live(words, heard)
-            .await;
+        Life {
+            options,
+            id,
+            client,
+            agent,
+            trusted,
+            knows_stranger: false,
+            outbox,
+            is_unkept: false,
+            now,
+            act,
+        }
+        .live(words, heard)
+        .await;
     };
     let thread = thread("bus", life)?;
     match is_ready.recv() {
@@ -131,6 +142,8 @@ struct Life<A> {
     /// It has been told that somebody else says something.
     knows_stranger: bool,
     outbox: Passed,
+    /// The bus keeps nothing of the record, and that has been told.
+    is_unkept: bool,
     now: Now,
     act: A,
 }
@@ -169,6 +182,13 @@ impl<A: FnMut(Action)> Life<A> {
             };
             let mut actions = Vec::new();
             self.agent.handle((self.now)(), event, &mut actions);
+            let unkept = || lock(&self.outbox).as_ref().and_then(|outbox| outbox.unkept((self.now)()));
+            if !self.is_unkept
+                && let Some(why) = unkept()
+            {
+                self.is_unkept = true;
+                actions.push(Action::Unkept(why));
+            }
             for action in actions {
                 match action {
                     Action::Say(said) => {
@@ -246,15 +266,18 @@ async fn pass_on(client: Client, subject: String, outbox: Passed, now: Now) {
         let kept = async {
             let sent = stream.publish_with_headers(subject.clone(), headers, small.into()).await;
             match sent {
-                Ok(kept) => kept.await.is_ok(),
-                Err(_) => false,
+                Ok(kept) => kept.await.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
             }
         };
-        if tokio::time::timeout(KEPT_WITHIN, kept).await == Ok(true) {
-            if let Some(outbox) = lock(&outbox).as_mut() {
-                outbox.told(&place, length, now());
+        let kept = tokio::time::timeout(KEPT_WITHIN, kept).await;
+        if let (Ok(answer), Some(outbox)) = (&kept, lock(&outbox).as_mut()) {
+            match answer {
+                Ok(_) => outbox.told(&place, length, now()),
+                Err(why) => outbox.refused(why.clone()),
             }
-        } else {
+        }
+        if !matches!(kept, Ok(Ok(_))) {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }

@@ -188,3 +188,22 @@ fn what_is_told_again_is_behind() {
     outbox.told(&place, 7, 260);
     assert_eq!(outbox.behind(1_000), 60);
 }
+
+/// Ten seconds without anything that is kept, whatever else is tried meanwhile; and what the bus says of it.
+#[test]
+fn what_is_not_kept_for_a_while_is_told() {
+    const SECOND: Time = 1_000_000_000;
+    let from = tempfile::tempdir().unwrap();
+    let mut outbox = Outbox::new(from.path().to_path_buf(), &NAMES);
+    assert!(outbox.piece(0).unwrap().is_none());
+    assert_eq!(outbox.unkept(100 * SECOND), None, "there is nothing to keep");
+    fs::write(from.path().join("lines"), "one").unwrap();
+    let (place, bytes) = outbox.piece(SECOND).unwrap().expect("a piece");
+    assert_eq!(outbox.unkept(11 * SECOND - 1), None);
+    assert!(outbox.unkept(11 * SECOND).unwrap().ends_with("for 10 s: it does not answer"));
+    outbox.piece(5 * SECOND).unwrap();
+    outbox.refused("no space left".into());
+    assert!(outbox.unkept(11 * SECOND).unwrap().ends_with("for 10 s: no space left"));
+    outbox.told(&place, bytes.len() as u64, 12 * SECOND);
+    assert_eq!(outbox.unkept(100 * SECOND), None, "all has been kept");
+}
