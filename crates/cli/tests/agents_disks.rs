@@ -4,7 +4,9 @@
 use crate::support::bus::Bus;
 use crate::support::hostile::healthy;
 use crate::support::{Place, Started, finish};
+use rustix::process::Signal;
 use serde_json::Value;
+use unblink_cluster::signed::KeyPair;
 
 /// An agent that hears of a full disk as an error.
 fn agent(bus: &Bus, place: &Place, setup: &str, folder: &str) -> Started {
@@ -38,6 +40,32 @@ fn an_agent_whose_disk_is_full_ends_the_load_of_all() {
     let own: Value = serde_json::from_str(&place.text("stays/run.json")).expect("a document");
     assert_eq!(own["aborted"]["guard"], "record", "{}", own["aborted"]);
     assert!(place.text("out/cluster.jsonl").contains(why));
+}
+
+/// Load of which no rule hears anything any more is not offered either. The records are whole where they were written.
+#[test]
+fn a_bus_whose_disk_is_full_ends_the_load_of_all() {
+    let (target, place) = (healthy(), Place::new());
+    let bus = Bus::for_those(&place, KeyPair::new_user(), "jetstream { max_file_store: 60KB }");
+    let agents = ["one", "other"].map(|folder| bus.agent(&place, folder, &[]));
+    let load = ["-R", "200", "-d", "120s", "--timeout", "2s", "--no-preflight"];
+    let said = bus.run(&place, "2", &[&[&*target.url()], &load[..]].concat()).wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    for part in ["stopping all agents: the agent on ", "the bus has kept nothing of the record for 10 s: "] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    assert!(said.run().has_finding("agents_lost"), "{said:?}");
+    for (agent, folder) in agents.into_iter().zip(["one", "other"]) {
+        // It waits for a bus that keeps the end of its record.
+        agent.signal(Signal::KILL);
+        agent.wait();
+        let own: Value =
+            serde_json::from_str(&place.text(&format!("{folder}/run.json"))).expect("a document");
+        assert_eq!(own["aborted"]["guard"], "record", "{}", own["aborted"]);
+    }
+    let whole = place.call(&["merge", "one", "other", "-o", "whole", "--json"]).run();
+    assert_eq!((whole.arrivals("scheduled"), whole.arrivals("lost")), (24_000, 0), "{}", whole.stderr);
+    assert!(whole.withheld() > 0);
 }
 
 /// One that can't write the first byte says so, and nobody begins.

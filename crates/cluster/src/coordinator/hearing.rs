@@ -55,6 +55,7 @@ impl Coordinator {
         (member.number, member.heard_at, member.stage) = (status.number, now, status.stage);
         match member.stage {
             Stage::Armed(reading) => member.compared(now, reading),
+            Stage::Ended(_) => drop(member.ended_at.get_or_insert(now)),
             Stage::Running(progress) => {
                 member.progress = progress;
                 member.compared(now, progress.reading);

@@ -11,6 +11,9 @@ const CLOCKS_MAX: usize = 10_080;
 /// Answers about the time that are remembered: an agent goes by one of its last 32, of which a bus loses some.
 const TOLD_MAX: usize = 256;
 
+/// The guard of a load whose record can't be kept, by its name in documents.
+const UNKEPT: &str = "record";
+
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) machine: Machine,
@@ -25,6 +28,8 @@ pub(super) struct Member {
     /// How its clock compared when it last said so, and all comparisons after the first one.
     pub(super) clock: Option<Reading>,
     pub(super) clocks: Vec<(Time, Reading)>,
+    /// When it was heard first that its run is over.
+    pub(super) ended_at: Option<Time>,
     /// Nothing is heard of it any more.
     pub(super) is_lost: bool,
     /// It is heard, and does not come to its end.
@@ -48,6 +53,7 @@ impl Member {
             progress: Progress::default(),
             clock: None,
             clocks: Vec::new(),
+            ended_at: None,
             is_lost: false,
             is_overdue: false,
             was_lost: false,
@@ -105,6 +111,17 @@ impl Member {
             Stage::Running(progress) if progress.asks_to_stop => Some((Cause::Enough, SCRIPT_STOPS.into())),
             _ => None,
         }
+    }
+
+    /// Its record could not be kept, it has said so for longer than `time`, and not all of it has come.
+    pub(super) fn is_unkept_for(&self, now: Time, time: Time) -> bool {
+        let is_unkept = match &self.stage {
+            Stage::Ended(ended) => {
+                matches!(&ended.stopped_by, Some((Cause::Guard(name), _)) if name == UNKEPT)
+            }
+            _ => false,
+        };
+        is_unkept && self.ended_at.is_some_and(|at| now > at + time)
     }
 
     /// It is over, and all of its record has come.

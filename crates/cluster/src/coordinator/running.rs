@@ -18,9 +18,13 @@ impl Coordinator {
             if is_silent {
                 member.is_lost = true;
                 out.push(Action::Note(format!("{} is lost: nothing was heard of it for 6 s", member.name())));
-            } else if overdue && !member.is_overdue {
+            } else if (overdue || member.is_unkept_for(now, END_WITHIN)) && !member.is_overdue {
                 member.is_overdue = true;
-                out.push(Action::Note(format!("{} does not come to its end", member.name())));
+                let what = match member.stage {
+                    Stage::Ended(_) => "has ended, and its record does not come: it is there",
+                    _ => "does not come to its end",
+                };
+                out.push(Action::Note(format!("{} {what}", member.name())));
             }
         }
         if matches!(self.phase, Phase::Running { stop: None, .. }) {

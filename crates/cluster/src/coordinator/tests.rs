@@ -104,6 +104,10 @@ fn done(actions: &[Action]) -> Option<&FleetOutcome> {
     })
 }
 
+fn is_noted(actions: &[Action], part: &str) -> bool {
+    actions.iter().any(|action| matches!(action, Action::Note(note) if note.contains(part)))
+}
+
 #[test]
 fn shares_are_dealt_in_the_order_in_which_agents_came() {
     let mut stand = Stand::new(2);

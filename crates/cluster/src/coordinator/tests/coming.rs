@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn is_noted(actions: &[Action], part: &str) -> bool {
-    actions.iter().any(|action| matches!(action, Action::Note(note) if note.contains(part)))
-}
-
 fn leaves(agent: &str) -> Event {
     Event::Left(agent.into(), "SIGTERM".into())
 }

@@ -122,6 +122,28 @@ fn an_error_of_one_stops_all() {
     assert!(orders(&out).iter().any(is_stop), "{out:?}");
 }
 
+/// A bus that keeps nothing won't keep the end of a record either, however long the load was to be.
+#[test]
+fn a_record_that_can_not_be_kept_is_not_waited_for_until_the_planned_end() {
+    let mut stand = Stand::running();
+    stand.coordinator.task.length = 3_600 * SECOND;
+    stand.after(START_AHEAD + SECOND, Event::Tick);
+    let files = vec![FileEnd { name: "run.json".into(), bytes: 1, sha256: String::new() }];
+    let stopped_by = Some((Cause::Guard("record".into()), "the bus keeps nothing".to_string()));
+    let ended = Ended { code: 3, stopped_by, error: None, notes: Vec::new(), files };
+    let mut out = Vec::new();
+    for _ in 0..2 * (END_WITHIN + RETURN_WITHIN) / SECOND {
+        for agent in ["a", "b"] {
+            out.extend(stand.says(agent, Stage::Ended(ended.clone())));
+        }
+        out.extend(stand.after(SECOND, Event::Tick));
+    }
+    let Some(FleetOutcome::Run { parts, stopped, .. }) = done(&out) else { panic!("{out:?}") };
+    assert_eq!(stopped.as_deref(), Some("the bus keeps nothing"));
+    assert!(parts.iter().all(|part| part.is_lost));
+    assert!(is_noted(&out, "has ended, and its record does not come"), "{out:?}");
+}
+
 /// Comparisons of clocks after the first are kept, each once, and told in the end.
 #[test]
 fn later_readings_of_clocks_are_kept() {
