@@ -54,7 +54,8 @@ fn a_bus_whose_disk_is_full_ends_the_load_of_all() {
     for part in ["stopping all agents: the agent on ", "the bus has kept nothing of the record for 10 s: "] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");
     }
-    assert!(said.run().has_finding("agents_lost"), "{said:?}");
+    let merged = said.run();
+    assert!(merged.has_finding("agents_lost"), "{}", merged.stderr);
     for (agent, folder) in agents.into_iter().zip(["one", "other"]) {
         // It waits for a bus that keeps the end of its record.
         agent.signal(Signal::KILL);
