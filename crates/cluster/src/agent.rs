@@ -311,6 +311,11 @@ impl Agent {
         }
     }
 
+    /// Load is under way, and nothing has ended it yet.
+    pub(crate) fn offers_load(&self) -> bool {
+        matches!(self.state, State::Running(_)) && self.stop_at.is_none()
+    }
+
     fn tell_lease(&mut self, out: &mut Vec<Action>) {
         let is_loading = matches!(self.state, State::Going { .. } | State::Running(_));
         if is_loading && self.lease_told != Some(self.lease_until) {
