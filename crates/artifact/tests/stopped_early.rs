@@ -129,7 +129,7 @@ fn one_that_was_cut_off_may_be_tolerated() {
     let (tally, ending) = replay(&dir, None, None).expect("readable");
     assert_eq!(tally.document(&ending), document);
     assert_eq!(run.final_document.as_ref(), Some(&document));
-    let again = merge(&[dir.clone()], &place.path().join("again")).expect("mergeable");
+    let again = merge(std::slice::from_ref(&dir), &place.path().join("again")).expect("mergeable");
     assert_eq!(again, document);
     assert_eq!(bytes(&dir), bytes(&place.path().join("again")));
     // Two are one more than may be, and what stopped it was not only that it was cut off.

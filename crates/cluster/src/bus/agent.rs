@@ -184,6 +184,7 @@ impl<A: FnMut(Action)> Life<A> {
             self.agent.handle((self.now)(), event, &mut actions);
             let unkept = || lock(&self.outbox).as_ref().and_then(|outbox| outbox.unkept((self.now)()));
             if !self.is_unkept
+                && self.agent.offers_load()
                 && let Some(why) = unkept()
             {
                 self.is_unkept = true;

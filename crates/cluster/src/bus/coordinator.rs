@@ -235,7 +235,7 @@ impl<T: FnMut(Told)> Life<T> {
                 },
                 Some(gathered) = gathered.recv() => match gathered {
                     Gathered::Piece(piece) => {
-                        self.keep(piece).await;
+                        self.keep(*piece).await;
                         Vec::new()
                     }
                     Gathered::Lost(since) => {

@@ -44,7 +44,7 @@ impl Since {
 /// What is heard of the stream.
 pub(super) enum Gathered {
     /// A piece of a record.
-    Piece(Message),
+    Piece(Box<Message>),
     /// What the bus had kept is gone, and the run goes on there.
     Lost(Since),
     /// For the user.
@@ -167,7 +167,7 @@ impl Kept {
         while let Some(Ok(message)) = messages.next().await {
             let number = message.info().map_or(0, |info| info.stream_sequence);
             self.seen = self.seen.max(number);
-            if to.send(Gathered::Piece(message)).is_err() {
+            if to.send(Gathered::Piece(Box::new(message))).is_err() {
                 return;
             }
         }
