@@ -1,5 +1,6 @@
 //! Is every arrival accounted for, and how did the run end?
 
+use super::agents::all_break_off;
 use super::pool::{ALLOWED_NONE_REMEDY, allowed_none};
 use super::{Case, exceeds_tail, found, severity, share};
 use crate::evidence::{End, JourneyEnds, Model, PartAccount};
@@ -241,11 +242,6 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
         "Run it to its end before you compare it with others.",
         vec![("load_s", evidence.load_length().as_secs_f64())],
     )
-}
-
-/// No machine has told how its load ended.
-pub(super) fn all_break_off(case: &Case<'_>) -> bool {
-    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.killed == agents.heard)
 }
 
 /// Some of several machines were stopped, and others went on: the end of the load is not that of those.

@@ -69,6 +69,11 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// No machine has told how its load ended.
+pub(super) fn all_break_off(case: &Case<'_>) -> bool {
+    case.evidence.agents.is_some_and(|agents| agents.is_merged && agents.killed == agents.heard)
+}
+
 /// From then on the target met less than what was asked for, and the figures are of both times.
 fn ended_early(agents: &Agents) -> String {
     let by = text::duration(agents.early_by);

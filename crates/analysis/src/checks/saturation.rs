@@ -26,7 +26,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     // What was not told was not left unanswered.
-    if super::account::all_break_off(case) {
+    if super::agents::all_break_off(case) {
         return None;
     }
     let (all, origin) = (piled_up(evidence, evidence.rows), worst_origin(evidence));

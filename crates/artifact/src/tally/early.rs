@@ -1,6 +1,5 @@
 //! Machines whose load ended before that of the others did: from then on the target met less than what was asked for.
 
-use super::Ending;
 use crate::document::{Aborted, Agent, AgentResult, GuardKind, RunStatus, shares_missing, stopped};
 use unblink_core::time::Nanos;
 
@@ -38,7 +37,7 @@ pub(super) fn withheld_early(agents: &[Agent]) -> u64 {
 }
 
 /// What those did not offer that ended in this way.
-fn not_offered<'a>(agents: impl IntoIterator<Item = &'a Agent>, status: RunStatus) -> u64 {
+pub(super) fn not_offered<'a>(agents: impl IntoIterator<Item = &'a Agent>, status: RunStatus) -> u64 {
     let results = agents.into_iter().filter_map(|agent| Some((agent, agent.result.as_ref()?)));
     let of_status = results.filter(|(_, result)| result.status == status);
     let each = of_status.map(|(agent, result)| match status {
@@ -51,7 +50,7 @@ fn not_offered<'a>(agents: impl IntoIterator<Item = &'a Agent>, status: RunStatu
 
 /// Machines that were cut off from their coordinator until their load had ended, or that were stopped by themselves, while all others
 /// went on to the planned end, if so many may be lost: more is known of them than of lost ones, so they spoil no more.
-fn tolerated(agents: &[Agent]) -> Vec<&Agent> {
+pub(super) fn tolerated(agents: &[Agent]) -> Vec<&Agent> {
     let is_of_itself = |result: &AgentResult| {
         let guard = result.aborted.as_ref().map(|by| by.guard);
         result.status == RunStatus::Interrupted || guard == Some(Some(GuardKind::Lease))
@@ -84,40 +83,7 @@ pub(super) fn stopped_alone(agents: &[Agent]) -> u64 {
     stopped(agents).saturating_sub(not_offered(tolerated(agents), RunStatus::Interrupted))
 }
 
-impl Ending {
-    /// Part of the load was offered by some machines alone, and nobody said that this may be.
-    pub(super) fn is_partial(&self) -> bool {
-        early(&self.agents).next().is_some() && tolerated(&self.agents).is_empty()
-    }
-
-    /// The end of the run as it is judged: one that would be worth something without the machines that were cut off was not stopped by
-    /// what stopped these.
-    pub(super) fn tolerating(&self) -> Ending {
-        let mut ending = self.clone();
-        let tolerated = tolerated(&self.agents);
-        if !tolerated.is_empty() {
-            (ending.status, ending.aborted) = (RunStatus::Complete, None);
-            ending.withheld = ending.withheld.saturating_sub(not_offered(tolerated, RunStatus::Aborted));
-        }
-        ending
-    }
-
-    /// The inverse, of what a document says.
-    pub(super) fn untolerated(mut self) -> Ending {
-        let tolerated = tolerated(&self.agents);
-        if self.status == RunStatus::Complete && !tolerated.is_empty() {
-            self.withheld += not_offered(tolerated, RunStatus::Aborted);
-            self.aborted = last_stop(self.agents.iter().filter_map(stop_of));
-            self.status = match self.aborted {
-                Some(_) => RunStatus::Aborted,
-                None => RunStatus::Interrupted,
-            };
-        }
-        self
-    }
-}
-
-fn stop_of(agent: &Agent) -> Option<&Aborted> {
+pub(super) fn stop_of(agent: &Agent) -> Option<&Aborted> {
     agent.result.as_ref()?.aborted.as_ref()
 }
 

@@ -1,6 +1,6 @@
 //! What only the end of a run knows.
 
-use super::early::stopped_alone;
+use super::early::{early, last_stop, not_offered, stop_of, stopped_alone, tolerated};
 use crate::document::RingSeen;
 use crate::document::{
     Aborted, AddressArrivals, Agent, ClockReading, CrossCheck, FailedAttempts, Origin, RunDocument,
@@ -196,5 +196,38 @@ impl OriginEnding {
             preflight: origin.preflight.clone(),
             ring: origin.connections.ring.clone(),
         }
+    }
+}
+
+impl Ending {
+    /// Part of the load was offered by some machines alone, and nobody said that this may be.
+    pub(super) fn is_partial(&self) -> bool {
+        early(&self.agents).next().is_some() && tolerated(&self.agents).is_empty()
+    }
+
+    /// The end of the run as it is judged: one that would be worth something without the machines that were cut off was not stopped by
+    /// what stopped these.
+    pub(super) fn tolerating(&self) -> Ending {
+        let mut ending = self.clone();
+        let tolerated = tolerated(&self.agents);
+        if !tolerated.is_empty() {
+            (ending.status, ending.aborted) = (RunStatus::Complete, None);
+            ending.withheld = ending.withheld.saturating_sub(not_offered(tolerated, RunStatus::Aborted));
+        }
+        ending
+    }
+
+    /// The inverse, of what a document says.
+    pub(super) fn untolerated(mut self) -> Ending {
+        let tolerated = tolerated(&self.agents);
+        if self.status == RunStatus::Complete && !tolerated.is_empty() {
+            self.withheld += not_offered(tolerated, RunStatus::Aborted);
+            self.aborted = last_stop(self.agents.iter().filter_map(stop_of));
+            self.status = match self.aborted {
+                Some(_) => RunStatus::Aborted,
+                None => RunStatus::Interrupted,
+            };
+        }
+        self
     }
 }

@@ -2,7 +2,7 @@
 
 use super::OriginEnding;
 use super::early::stopped_alone;
-use super::{Ending, Tally, arrivals};
+use super::{Ending, Tally, arrivals, share};
 use crate::causes;
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, SCRIPT,
@@ -14,6 +14,7 @@ use unblink_analysis::moves::{Moved, Moves};
 use unblink_analysis::validity::Assessment;
 use unblink_analysis::{finding, validity};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::Counters;
 use unblink_core::time::Nanos;
 
 /// Where arrivals ended, and how many of them have no ending of their own.
@@ -168,6 +169,12 @@ impl Tally {
 }
 
 impl Tally {
+    /// How busy the workers were. The moment in which those ended that had nothing to do says nothing of that.
+    pub(super) fn busy_share(&self) -> f64 {
+        let Counters { measured, warmup, own, .. } = &self.totals.counters;
+        if measured.due + warmup.due == 0 { 0.0 } else { share(own.busy, own.total) }
+    }
+
     /// An answer that is too large for us breaks nothing.
     fn broken_connections(&self) -> Vec<BrokenConnections> {
         let breaches = self.totals.counters.breaches.iter().take(self.header.origins.len()).enumerate();

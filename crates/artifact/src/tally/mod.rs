@@ -57,7 +57,7 @@ use transient::Settled;
 use unblink_core::code::Code;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Apart, Bank, Counters, Interval, Outcomes, Series, SlowArrival as Slow};
+use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, SlowArrival as Slow};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
 /// How many of the slowest arrivals a document lists.
@@ -204,12 +204,6 @@ impl Tally {
     /// Only intervals from `part` will come in.
     pub(crate) fn set_part(&mut self, part: Part) {
         self.part = Some(part);
-    }
-
-    /// How busy the workers were. The moment in which those ended that had nothing to do says nothing of that.
-    fn busy_share(&self) -> f64 {
-        let Counters { measured, warmup, own, .. } = &self.totals.counters;
-        if measured.due + warmup.due == 0 { 0.0 } else { share(own.busy, own.total) }
     }
 
     /// The run document of what came in.

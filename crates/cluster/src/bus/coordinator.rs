@@ -141,7 +141,8 @@ pub fn coordinate(
                 .await
                 .map_err(|error| refused("it lets nobody listen", error.to_string()))?;
             let run = &coordinating.task.run;
-            let records = Kept::open(&client, &options, run, coordinating.resumed.as_ref())
+            let left = coordinating.resumed.as_ref().map(|resumed| (resumed.since, resumed.times));
+            let records = Kept::open(&client, &options, run, left)
                 .await
                 .map_err(|error| {
                     refused(

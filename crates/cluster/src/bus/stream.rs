@@ -1,7 +1,6 @@
 //! What keeps records on the bus until they are here: a stream, and who reads it for one run. A bus that comes back without its disk
 //! has neither any more; then both are made again, and whoever had sent something sends it again.
 
-use super::coordinator::Resumed;
 use super::{KEEP, Options};
 use async_nats::Client;
 use async_nats::connection::State;
@@ -67,12 +66,12 @@ pub(super) struct Kept {
 
 impl Kept {
     /// What keeps records until they are here. Agents have names that nobody had before, so that older records are nobody's. Who takes
-    /// up a run reads all of it again. Told with where the run is, if that is another stream than the one in which it was left.
+    /// up a run that was left there, so many times by now, reads all of it again. Told with where the run is, if that is another stream.
     pub(super) async fn open(
         client: &Client,
         options: &Options,
         run: &str,
-        resumed: Option<&Resumed>,
+        left: Option<(Since, u32)>,
     ) -> Result<(Kept, Option<Since>), async_nats::Error> {
         let mut context = jetstream::new(client.clone());
         context.set_timeout(ANSWERED_WITHIN);
@@ -85,14 +84,14 @@ impl Kept {
         };
         let stream = context.get_or_create_stream(config.clone()).await?;
         let (made_at_ns, last) = state(stream.cached_info());
-        let other = resumed.and_then(|resumed| {
-            let known = resumed.since.from_message.saturating_sub(1);
-            resumed.since.in_another(made_at_ns, last, known)
+        let other = left.and_then(|(since, _)| {
+            let known = since.from_message.saturating_sub(1);
+            since.in_another(made_at_ns, last, known)
         });
         let fresh = Since { made_at_ns, from_message: last + 1 };
-        let since = other.or(resumed.map(|resumed| resumed.since)).unwrap_or(fresh);
-        let reader = match resumed {
-            Some(resumed) => format!("{run}-{}", resumed.times + 1),
+        let since = other.or(left.map(|(since, _)| since)).unwrap_or(fresh);
+        let reader = match left {
+            Some((_, times)) => format!("{run}-{}", times + 1),
             None => run.to_string(),
         };
         let consumer = stream.create_consumer(reading(&reader, since)).await?;
