@@ -78,7 +78,9 @@ fn an_agent_whose_disk_was_full_before_keeps_all_from_beginning() {
     let said = bus.run(&place, "2", &[&target.url(), "-R", "100", "-d", "20s", "--no-preflight"]).wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
     assert!(said.stderr.contains("File too large"), "{said:?}");
-    assert_eq!((full.wait().code(), stays.wait().code()), (Some(3), Some(3)));
+    assert_eq!(full.wait().code(), Some(3));
+    // It was called off, or stopped before its first arrival if all had confirmed the start by then.
+    assert!(matches!(stays.wait().code(), Some(0 | 3)));
     assert!(target.seen().len() < 500, "no load without a record");
 }
 

@@ -100,6 +100,10 @@ impl Led {
 
 /// Refuses what can't be asked of agents, as far as the flags tell: before anything is read.
 pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
+    // Before it is looked at for secrets, which two URLs in one look like.
+    if let (Some(Agents::Anywhere(_)), Some(url)) = (&args.agents, &args.bus.bus) {
+        keys::check_bus(url, &args.bus.fleet())?;
+    }
     offered::arguments(args.is_local())?;
     match args.agents {
         Some(Agents::Local(_)) if keys::given(&args.bus).next().is_some() => refuse!(
