@@ -49,7 +49,8 @@ fn a_bus_whose_disk_is_full_ends_the_load_of_all() {
     let bus = Bus::for_those(&place, KeyPair::new_user(), "jetstream { max_file_store: 60KB }");
     let agents = ["one", "other"].map(|folder| bus.agent(&place, folder, &[]));
     let load = ["-R", "200", "-d", "120s", "--timeout", "2s", "--no-preflight"];
-    let said = bus.run(&place, "2", &[&[&*target.url()], &load[..]].concat()).wait();
+    let run = bus.run(&place, "2", &[&[&*target.url()], &load[..]].concat());
+    let said = run.wait_for(std::time::Duration::from_secs(110));
     assert_eq!(said.code(), Some(3), "{said:?}");
     for part in ["stopping all agents: the agent on ", "the bus has kept nothing of the record for 10 s: "] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");

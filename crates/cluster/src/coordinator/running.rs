@@ -18,7 +18,7 @@ impl Coordinator {
             if is_silent {
                 member.is_lost = true;
                 out.push(Action::Note(format!("{} is lost: nothing was heard of it for 6 s", member.name())));
-            } else if (overdue || member.is_unkept_for(now, END_WITHIN)) && !member.is_overdue {
+            } else if (overdue || member.is_unkept_for(now, RETURN_WITHIN)) && !member.is_overdue {
                 member.is_overdue = true;
                 let what = match member.stage {
                     Stage::Ended(_) => "has ended, and its record does not come: it is there",
