@@ -3,6 +3,7 @@
 
 use super::alive::spawn;
 use super::by_default::by_default;
+use super::fired::Fired;
 use super::kill_url;
 use super::question::{How, Questions};
 use super::way::Moved;
@@ -13,8 +14,8 @@ use crate::errors::refused;
 use crate::observe::{End, Observer, Why};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
@@ -143,9 +144,7 @@ impl Stopper {
     /// Lets nothing fall due from `at` on, or from now on if that has passed. Where a guard says so, what requests follow answers
     /// with is waited for only a moment.
     pub(crate) fn stop_from(&self, at: Instant, wait: Duration, why: Why, rule: String) {
-        if self.controls.stop_from(at) {
-            let _ = self.fired.set((why, rule));
-        }
+        self.fired.stop(|| self.controls.stop_from(at), why, rule);
         if matches!(why, Why::Guard(_)) {
             self.give_up_after(wait);
         }
@@ -175,8 +174,6 @@ impl Stopper {
         }
     }
 }
-
-type Fired = Arc<OnceLock<(Why, String)>>;
 
 impl Guards {
     /// Nothing stops the load before it has begun.
@@ -292,14 +289,14 @@ impl Watching {
     /// What has stopped a load that was stopped then, after the schedule's zero, if one of them did.
     pub(crate) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(Why, String)> {
         let planned = self.planned.iter().find(|(at, ..)| Some(*at) == stopped_at);
-        self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (Why::Guard(*kind), rule.clone())))
+        self.fired.what().or(planned.map(|(_, kind, rule)| (Why::Guard(*kind), rule.clone())))
     }
 
     /// The load was withheld as a whole: its start had passed when all was ready, `late` after it.
     pub(crate) fn began_late(&self, late: Nanos) {
         let late = format::plain(&format::moment(late.0));
         let rule = format!("a machine was ready only {late} after the start");
-        let _ = self.fired.set((Why::Guard(GuardKind::LateStart), rule));
+        self.fired.stop(|| true, Why::Guard(GuardKind::LateStart), rule);
     }
 
     /// Whether answers are not waited for once a guard has stopped the load.
@@ -320,11 +317,11 @@ impl Watching {
         self.spawn(move |ended| {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let Some((guard, rule)) = look() else { continue };
-                if controls.stop() {
-                    let _ = fired.set((Why::Guard(guard), rule));
-                    if has_followers && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
-                        controls.abort();
-                    }
+                if fired.stop(|| controls.stop(), Why::Guard(guard), rule)
+                    && has_followers
+                    && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout)
+                {
+                    controls.abort();
                 }
                 return;
             }

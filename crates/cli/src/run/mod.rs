@@ -12,6 +12,7 @@ mod cross_check;
 mod default_pool;
 pub(crate) mod events;
 mod failures;
+mod fired;
 mod grpc;
 pub(crate) mod guards;
 mod held;
