@@ -71,14 +71,19 @@ pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
     read_by(argv, false, |command, argv| Ok(crate::parse(command, argv)))
 }
 
-/// The flags of a run of this plan.
-pub(crate) fn of_run(path: &Path) -> Result<Box<RunArgs>> {
+/// The flags of a run of this plan, and whether it says what is offered. One that does not is read as if it said `-R 1`.
+pub(crate) fn of_run(path: &Path) -> Result<(Box<RunArgs>, bool)> {
     let name = path.display().to_string();
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
     }
-    match stage_line(vec!["unblink".into(), "run".into(), path.into()])?.command {
-        Command::Run(args) => Ok(args),
+    let says_load = says_load(&file::read(path)?);
+    let mut argv: Vec<OsString> = vec!["unblink".into(), "run".into(), path.into()];
+    if !says_load {
+        argv.extend(["-R", "1"].map(OsString::from));
+    }
+    match stage_line(argv)?.command {
+        Command::Run(args) => Ok((args, says_load)),
         _ => unreachable!("the command line says run"),
     }
 }
@@ -284,14 +289,18 @@ struct Checked {
     picture: String,
 }
 
+/// It says how much is offered, and does not leave that to a flag.
+fn says_load(plan: &PlanFile) -> bool {
+    let is_said = |field: &&str| plan.value(field).is_some();
+    !plan.loads.is_empty() || ["rate", "closed", "replay", "trace"].iter().any(is_said)
+}
+
 /// The command lines that the plan is for: a run, the same simulated, a search, a comparison.
 fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
     let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
-    let has_load = !plan.loads.is_empty()
-        || ["rate", "closed", "replay"].iter().any(|field| plan.value(field).is_some());
-    let is_for_run = has_load || (!is_for_knee && plan.stages.is_empty());
+    let is_for_run = says_load(plan) || (!is_for_knee && plan.stages.is_empty());
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [
         (is_for_run && is_real, For::Run, &[]),

@@ -1,6 +1,5 @@
 //! The load of a fleet: from flags, or from a plan and flags.
 
-use crate::args::load::LoadArgs;
 use crate::args::size::SizeArgs;
 use crate::errors::refuse;
 use crate::value::Shape;
@@ -76,15 +75,6 @@ pub(super) fn asked(args: &SizeArgs) -> Result<Load> {
     })
 }
 
-/// A plan without one may still say what is requested.
-fn has_load(load: &LoadArgs) -> bool {
-    load.rate.is_some()
-        || load.closed.is_some()
-        || !load.loads.is_empty()
-        || load.trace.trace.is_some()
-        || load.replay.recorded.replay.is_some()
-}
-
 /// What is drawn is drawn in streams.
 fn dealt(process: Process) -> Dealt {
     if process.seed().is_some() { Dealt::Streams } else { Dealt::Equally }
@@ -92,8 +82,8 @@ fn dealt(process: Process) -> Dealt {
 
 /// `process` takes the place of the plan's own, and `rate` that of one that it lacks.
 fn of_plan(path: &Path, process: Option<Process>, rate: Option<&Shape>) -> Result<OfPlan> {
-    let mut asked = plan::of_run(path)?;
-    if !has_load(&asked.load) {
+    let (mut asked, says_load) = plan::of_run(path)?;
+    if !says_load {
         // What a run advises here, a closed load or a recorded one, can't be sized.
         if rate.is_none() {
             bail!(
