@@ -66,8 +66,8 @@ fn a_bus_whose_disk_is_full_ends_the_load_of_all() {
         assert_eq!(own["aborted"]["guard"], "record", "{}", own["aborted"]);
     }
     let whole = place.call(&["merge", "one", "other", "-o", "whole", "--json"]).run();
-    assert_eq!((whole.arrivals("scheduled"), whole.arrivals("lost")), (24_000, 0), "{}", whole.stderr);
-    assert!(whole.withheld() > 0);
+    assert_eq!(whole.arrivals("scheduled"), 24_000, "{}", whole.stderr);
+    assert!(whole.withheld() > 0 && whole.document["arrivals"]["lost"].is_null());
 }
 
 /// One that can't write the first byte says so, and nobody begins.

@@ -145,7 +145,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "FILE")]
     pub nkey: Option<PathBuf>,
 
-    /// The certificate of the bus, or of the authority that signed it [default: the authorities that the system trusts]
+    /// The certificate of the bus, or of its authority [default: what the system trusts]
     #[arg(long, value_name = "FILE")]
     pub bus_ca: Option<PathBuf>,
 
@@ -153,7 +153,7 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "NAME")]
     pub fleet: Option<String>,
 
-    /// Keep trying to reach the bus for this long [default: once]
+    /// Try to reach the bus for so long [default: once]
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub bus_within: Option<Nanos>,
 }
