@@ -5,29 +5,16 @@ mod support;
 
 use machines::*;
 use std::path::{Path, PathBuf};
-use support::RATE;
 use unblink_artifact::document::{Aborted, GuardKind, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
 use unblink_artifact::folder::{merge, read_folder, replay};
 use unblink_artifact::tally::Ending;
-use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
 
 /// What the share sends until it is stopped after so many seconds.
 fn until(share: &Plan, stop_s: u64) -> Plan {
     // The warm-up is a second of it.
-    let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(stop_s - 1))];
-    let short = PlanSpec {
-        warmup: Nanos::from_secs(1),
-        idempotent: vec![true, true],
-        ..PlanSpec::plain(
-            LoadSpec::Open { phases, process: Process::Poisson { seed: 3 } },
-            Pool::Auto { max: 20_000 },
-            Nanos::from_secs(5),
-        )
-    };
-    Plan::new(short).and_then(|plan| plan.with_shares(share.shares())).expect("a plan")
+    plan_for(stop_s - 1).with_shares(share.shares()).expect("a plan")
 }
 
 /// A share that a guard stopped.

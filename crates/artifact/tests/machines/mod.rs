@@ -18,7 +18,12 @@ use unblink_core::time::{MILLISECOND_NS, Nanos};
 pub(crate) const SECONDS: u64 = 12;
 
 pub(crate) fn plan() -> Plan {
-    let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(SECONDS))];
+    plan_for(SECONDS)
+}
+
+/// The same load for so many seconds after its warm-up.
+pub(crate) fn plan_for(seconds: u64) -> Plan {
+    let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(seconds))];
     Plan::new(PlanSpec {
         warmup: Nanos::from_secs(1),
         idempotent: vec![true, true],

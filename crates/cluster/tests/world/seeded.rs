@@ -97,7 +97,7 @@ impl World {
             }
         });
         let nodes: Vec<Node> = nodes.collect();
-        let dies_at = window(is_hostile && seed % 6 == 1, 1).map(|(from, _)| from);
+        let dies_at = window(is_hostile && seed % 3 == 1, 1).map(|(from, _)| from);
         // Mostly while leases last, which is 5 s; and sometimes long after.
         let back_at = dies_at
             .filter(|_| seed % 4 != 1)
