@@ -164,9 +164,10 @@ def whole(cases):
     cases.check_code(run, code)
     assert arrivals["scheduled"] == arrivals["ok"] == scheduled, arrivals
     assert len(document["agents"]) == 4
-    nodes = {pod["spec"]["nodeName"] for pod in cases.pods("whole", "agent")}
+    nodes = [pod["spec"]["nodeName"] for pod in cases.pods("whole", "agent")]
     say(f"whole: the agents were on {', '.join(sorted(nodes))}")
-    assert len(nodes) == 3, "they are spread"
+    # Where bus and coordinator came first, one node is theirs.
+    assert max(nodes.count(node) for node in nodes) <= 2, "they are spread"
     cases.delete("whole")
 
 

@@ -220,6 +220,8 @@ pub struct Agents {
     pub tolerate_lost: u64,
     /// Measured arrivals of which nothing was heard; `None` where no schedule tells how many there were.
     pub lost: Option<u64>,
+    /// More than these are lost: requests would have followed those.
+    pub is_more_lost: bool,
     /// Those of them that are known to have fallen due.
     pub due_lost: u64,
     /// Measured arrivals that some did not offer because they were stopped while others went on.

@@ -301,6 +301,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         users: None,
         bursts: None,
         lost: 0,
+        loss_is_unbounded: false,
         achieved_in_load_per_s: 0.0,
     };
     let verdict = |counts| judge::judge_windows(&slo.objective, &windows, counts, 1, &facts).verdict;

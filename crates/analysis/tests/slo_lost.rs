@@ -105,3 +105,16 @@ fn ranges_of_percentiles_are_exact() {
         }
     }
 }
+
+/// Neither a best nor a worst is known.
+#[test]
+fn where_it_is_not_known_how_much_was_lost_nothing_is_told() {
+    for text in ["p99 < 150ms", "p50 < 20ms", "max < 50ms", "errors < 1%", "achieved >= 900/s"] {
+        let told = |is_unbounded| {
+            World::new(SECONDS, uniform).judge_in(text, |run| run.loss_is_unbounded = is_unbounded)
+        };
+        assert_ne!(told(false).verdict, VerdictStatus::Inconclusive, "{text}");
+        let judged = told(true);
+        assert_eq!((judged.verdict, judged.reason), (VerdictStatus::Inconclusive, Reason::Lost), "{text}");
+    }
+}

@@ -25,7 +25,7 @@ mod validity;
 mod verdict;
 
 pub use agent::{Agent, AgentPlan, AgentResult, ClockReading, named_shares, shares_missing};
-pub(crate) use agent::{lost, stopped};
+pub(crate) use agent::{breaks_off, lost, stopped};
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
     AddressArrivals, AllowedAtOnce, ConnectionMode, Connections, CqlPlan, Database, FailedAttempts,

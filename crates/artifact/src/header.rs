@@ -14,6 +14,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::JOURNEYS_MAX;
 use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX, SHARES_MAX};
 use unblink_core::record::{Apart, Layout};
 
@@ -228,6 +229,17 @@ impl RunHeader {
             (Some(violation), _) => format!("protocol_{violation}"),
             (None, Some(of_code)) => of_code,
             (None, None) => "protocol_other".to_string(),
+        }
+    }
+
+    /// How an arrival ended.
+    pub(crate) fn outcome_name(&self, outcome: Outcome) -> String {
+        match outcome {
+            Outcome::Ok => "ok".to_string(),
+            Outcome::TimedOut => "timed_out".to_string(),
+            Outcome::Unfinished => "unfinished".to_string(),
+            Outcome::Unsent => "unsent".to_string(),
+            Outcome::Failed(kind) => self.failure_code(kind.index()),
         }
     }
 

@@ -4,9 +4,11 @@ mod machines;
 mod support;
 
 use machines::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use unblink_artifact::document::{ClockReading, RunDocument, RunStatus, ValidityStatus};
-use unblink_artifact::folder::{MergeError, merge, read_folder, replay, report_part};
+use unblink_artifact::document::{ClockReading, MachineLimit, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::folder::{LINES_FILE, MergeError, merge, read_folder, replay, report_part};
+use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Ending;
 use unblink_core::record::Series;
 
@@ -62,20 +64,60 @@ fn the_bytes_are_the_same_in_any_order() {
     }
 }
 
-/// A hundred machines, ten at a time, and then the ten that come of it: as nodes would merge that have a part of them each.
+/// Machines whose connections were limited by different things.
 #[test]
-fn two_levels_are_one() {
+fn what_limited_some_of_them_is_the_same_in_any_order() {
     let dir = tempfile::tempdir().expect("a folder");
+    let limits = [None, Some(MachineLimit::LocalPorts), None, Some(MachineLimit::FileDescriptors)];
+    let part = |share: u32| {
+        let plan = self::share(share, 4);
+        let mut header = header_of(&plan);
+        header.origins[0].connections.limited_by = limits[share as usize];
+        let to = dir.path().join(share.to_string());
+        record_as(&to, &header, &simulated(&plan), Some(&ending_of(&plan, &header)), None)
+    };
+    let parts: Vec<PathBuf> = (0..4).map(part).collect();
     let to = |name: &str| dir.path().join(name);
-    let parts = shares(dir.path(), 100);
-    merge(&parts, &to("at once")).expect("mergeable");
-    let nodes = parts.chunks(10).enumerate().map(|(number, ten)| {
-        let node = to(&format!("node {number}"));
-        merge(ten, &node).expect("mergeable");
-        node
-    });
-    merge(&nodes.collect::<Vec<_>>(), &to("by nodes")).expect("mergeable");
-    assert!(bytes(&to("by nodes")) == bytes(&to("at once")));
+    merge(&parts, &to("all")).expect("parts of one run");
+    for (name, node) in [("outer", [0, 3]), ("inner", [1, 2])] {
+        merge(&node.map(|place: usize| parts[place].clone()), &to(name)).expect("mergeable");
+    }
+    merge(&[to("inner"), to("outer")], &to("two levels")).expect("parts of one run");
+    assert!(bytes(&to("all")) == bytes(&to("two levels")));
+}
+
+#[test]
+fn each_slow_arrival_names_its_machine() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let parts = shares(dir.path(), 4);
+    let mut offered_by = BTreeMap::new();
+    for (part, share) in parts.iter().zip(1..) {
+        let run = read_folder(part).expect("readable");
+        let own = run.final_document.as_ref().expect("it has ended");
+        assert!(!own.slowest.is_empty() && own.slowest.iter().all(|slow| slow.share.is_none()));
+        let read = run.for_each_interval(|interval| {
+            offered_by.extend(interval.bank.slowest.as_slice().iter().map(|slow| (slow.index, share)));
+        });
+        read.expect("whole");
+    }
+    let to = dir.path().join("merged");
+    let merged = merge(&parts, &to).expect("parts of one run");
+    for slow in &merged.slowest {
+        assert_eq!(slow.share, offered_by.get(&slow.index).copied(), "{slow:?}");
+    }
+    let machines = merged.slowest.iter().filter_map(|slow| slow.machine(&merged.agents));
+    let named: BTreeSet<String> = machines.map(|plan| plan.name()).collect();
+    assert!(named.len() > 1 && named.iter().all(|name| name.ends_with(" of 4")), "{named:?}");
+    // As earlier versions merged.
+    let lines = std::fs::read_to_string(to.join(LINES_FILE)).expect("written");
+    let (header, intervals) = lines.split_once('\n').expect("intervals");
+    let bare =
+        (1..=4).fold(intervals.to_string(), |text, share| text.replace(&format!("\"share\":{share},"), ""));
+    assert!(bare.len() < intervals.len());
+    std::fs::write(to.join(LINES_FILE), format!("{header}\n{bare}")).expect("written");
+    let earlier = report_part(&to, None, None).expect("readable");
+    assert!(earlier.slowest.iter().all(|slow| slow.share.is_none()));
+    assert_eq!(earlier.slowest.len(), merged.slowest.len());
 }
 
 /// A machine that covers two seconds at once, since it was late, draws the others along.
@@ -189,7 +231,35 @@ fn what_belongs_to_no_run_is_refused() {
     let of_three = share(1, 3);
     let other = record(&dir.path().join("other"), &of_three, &simulated(&of_three), None);
     let error = refused(&[parts[0].clone(), other]).to_string();
-    assert!(error.contains("differ in `agents.of`") || error.contains("differ in `agents."), "{error}");
+    assert!(error.contains("they differ in `agents.of` (2 and 3)"), "{error}");
+    // Each of them, and only some of very many.
+    let header = header_of(&share(1, 2));
+    let part = |name: &str, change: &dyn Fn(&mut RunHeader)| {
+        let mut header = header.clone();
+        change(&mut header);
+        let to = record_as(&dir.path().join(name), &header, &[], None, None);
+        refused(&[parts[0].clone(), to]).to_string()
+    };
+    let error = part("longer", &|header| {
+        (header.plan.timeout_ns, header.plan.drain_ns, header.plan.threads) = (6, 7, 3);
+        header.targets[0].name = "other".into();
+    });
+    for named in ["`plan.drain_ns` (", "`plan.timeout_ns` (5000000000 and 6)", "`targets[0].name` ("] {
+        assert!(error.contains(named) && !error.contains("threads"), "{named}: {error}");
+    }
+    let error = part("unlike", &|header| {
+        let plan = &mut header.plan;
+        (plan.timeout_ns, plan.drain_ns, plan.warmup_ns, plan.duration_ns) = (6, 7, 8, 9);
+        (plan.summary, plan.requests_max) = ("another load".into(), Some(10));
+        header.targets[0].name = "other".into();
+    });
+    assert!(error.contains(" and 1 more"), "{error}");
+    // A merge that was stopped before its end.
+    let node = dir.path().join("node");
+    merge(&parts, &node).expect("mergeable");
+    let half = dir.path().join("half");
+    record_as(&half, &read_folder(&node).expect("readable").header, &[], None, None);
+    assert!(matches!(refused(&[half]), MergeError::HalfMerged { .. }));
     // Nothing is left of what was refused.
     assert!(!dir.path().join("refused").exists());
     let missing = refused(&[dir.path().join("nowhere")]).to_string();

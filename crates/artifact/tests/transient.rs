@@ -4,9 +4,10 @@ mod support;
 
 use std::path::Path;
 use support::{ending, header, tally};
-use unblink_artifact::document::{RunDocument, TransientStatus};
-use unblink_artifact::folder::{FolderWriter, leave_out_transient, report_part};
+use unblink_artifact::document::{AgentPlan, RunDocument, RunStatus, TransientStatus};
+use unblink_artifact::folder::{FolderWriter, leave_out_transient, merge, report_part};
 use unblink_artifact::header::RunHeader;
+use unblink_artifact::tally::Ending;
 use unblink_core::record::{Bank, ConnectionLevels, Gauges, Interval, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
@@ -138,4 +139,43 @@ fn an_incomplete_record_is_not_cut() {
     let document = leave_out_transient(dir.path(), tally(&header, &intervals), &ending).document(&ending);
     assert!(codes(&document).contains(&"not_steady"));
     assert_eq!(document.response_time.count, SECONDS * RATE);
+}
+
+/// A machine whose user ended it, and which found a transient in its own record.
+#[test]
+fn what_a_transient_left_out_was_offered() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let all = run(|i| if i < 8 { 100 } else { 10 });
+    let part = |first: u32, seconds: u64| {
+        let mut header = auto();
+        header.agents = vec![AgentPlan {
+            first,
+            last: first,
+            of: 2,
+            start_at: header.started_at.clone(),
+            clock_offset_ns: None,
+            clock_error_ns: None,
+            due: Some(SECONDS * RATE),
+            due_of_all: Some(2 * SECONDS * RATE),
+            tolerate_lost: None,
+            asked_sha256: None,
+            command: header.command.clone(),
+            environment: header.environment.clone(),
+        }];
+        let to = dir.path().join(format!("share-{first}"));
+        let mut writer = FolderWriter::create(&to, &header).expect("a new folder");
+        let intervals = &all[..seconds as usize];
+        intervals.iter().for_each(|interval| writer.interval(interval).expect("written"));
+        let status = if seconds < SECONDS { RunStatus::Interrupted } else { RunStatus::Complete };
+        let ending = Ending { status, ..ending(seconds, 0) };
+        let document = leave_out_transient(&to, tally(&header, intervals), &ending).document(&ending);
+        assert!(document.transient.as_ref().is_some_and(|t| t.status == TransientStatus::LeftOut));
+        writer.finish(&document).expect("finished");
+        to
+    };
+    let parts = [part(1, SECONDS), part(2, SECONDS - 10)];
+    let merged = merge(&parts, &dir.path().join("merged")).expect("mergeable");
+    assert_eq!(merged.arrivals.withheld, 10 * RATE);
+    let found = merged.validity.findings.iter().find(|finding| finding.code == "agents_lost").expect("it");
+    assert_eq!(found.evidence["not_offered"], (10 * RATE) as f64, "{}", found.message);
 }

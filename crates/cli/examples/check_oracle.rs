@@ -7,7 +7,10 @@
 //! when something is off. Where there is a second processor, the server and the client get one each, so that
 //! neither waits for the other (`taskset`), and go before everything else there (`chrt`).
 //!
-//! Usage: check_oracle UNBLINK [--runs N] [--seconds S] [SCENARIO…]
+//! With `--agents N` that many agents on this machine offer the load together, wherever there is a processor: one
+//! for all of them, ahead of everything else, would make each wait for the records of the others.
+//!
+//! Usage: check_oracle UNBLINK [--runs N] [--seconds S] [--agents N] [SCENARIO…]
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -46,6 +49,7 @@ struct Options {
     unblink: PathBuf,
     runs: usize,
     seconds: u64,
+    agents: Option<u32>,
     cases: Vec<&'static Case>,
 }
 
@@ -80,13 +84,14 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, Failure> {
     let mut args = std::env::args().skip(1);
-    let unblink =
-        PathBuf::from(args.next().ok_or("usage: check_oracle UNBLINK [--runs N] [--seconds S] [CASE…]")?);
-    let mut options = Options { unblink, runs: 3, seconds: 60, cases: Vec::new() };
+    const USAGE: &str = "usage: check_oracle UNBLINK [--runs N] [--seconds S] [--agents N] [CASE…]";
+    let unblink = PathBuf::from(args.next().ok_or(USAGE)?);
+    let mut options = Options { unblink, runs: 3, seconds: 60, agents: None, cases: Vec::new() };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--runs" => options.runs = args.next().ok_or("--runs needs a number")?.parse()?,
             "--seconds" => options.seconds = args.next().ok_or("--seconds needs a number")?.parse()?,
+            "--agents" => options.agents = Some(args.next().ok_or("--agents needs a number")?.parse()?),
             name => {
                 let case = CASES.iter().find(|c| c.name == name);
                 options.cases.push(case.ok_or_else(|| format!("unknown case {name:?}"))?);
@@ -250,9 +255,14 @@ fn is_saturated(of: &str, document: &serde_json::Value) -> bool {
 }
 
 fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<serde_json::Value, Failure> {
-    let output = on_processor(0, &options.unblink)
+    let mut command = match options.agents {
+        None => on_processor(0, &options.unblink),
+        Some(_) => Command::new(&options.unblink),
+    };
+    let output = command
         .args(["run", url, "--no-preflight", "--no-store", "--json", "-d"])
         .arg(format!("{}s", options.seconds))
+        .args(options.agents.map(|n| format!("--agents=local:{n}")))
         .arg("-o")
         .arg(folder)
         .args(load)

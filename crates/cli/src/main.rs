@@ -87,7 +87,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
-        Command::Agent(args) => agents::agent(args, run_of, size::carries_per_s),
+        Command::Agent(args) => agents::agent(args, run_of, size::CEILINGS),
         Command::K8s(command) => k8s::k8s(command),
         Command::Merge(args) => merge::merge(args),
         Command::Sim(args) => sim::sim(args),

@@ -13,8 +13,6 @@ use unblink_artifact::folder::{self, replay};
 /// Merges and presents what came out. Gives the exit code.
 pub(crate) fn merge(args: &MergeArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
-    // Two files of each folder are open at once.
-    unblink_engine::limits::raise();
     let to = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&to)?;
     let (document, shown) = present(&args.dirs, &to, None, &args.exports, &args.keep)?;

@@ -67,12 +67,13 @@ pub(crate) struct Observed<'a> {
     tally: Tally,
     observers: Vec<&'a mut dyn Observer>,
     ended: Option<End>,
+    is_guarded: bool,
 }
 
 impl<'a> Observed<'a> {
     /// Nothing has been recorded yet of the run that `header` describes.
     pub(crate) fn new(header: RunHeader, observers: Vec<&'a mut dyn Observer>) -> Observed<'a> {
-        Observed { tally: Tally::new(header), observers, ended: None }
+        Observed { tally: Tally::new(header), observers, ended: None, is_guarded: false }
     }
 
     /// Takes the next interval in and shows it to everybody. `stop` lets nothing fall due any more and says whether it was
@@ -81,15 +82,16 @@ impl<'a> Observed<'a> {
         self.tally.add(interval);
         for observer in &mut self.observers {
             let end = observer.look(interval, &mut self.tally);
+            self.is_guarded |= end.as_ref().is_some_and(End::is_guard);
             if end.is_some() && self.ended.is_none() && stop() {
                 self.ended = end;
             }
         }
     }
 
-    /// A guard has ended the load.
+    /// A guard calls for the end of the load, whatever has ended it before.
     pub(crate) fn is_guarded(&self) -> bool {
-        self.ended.as_ref().is_some_and(End::is_guard)
+        self.is_guarded
     }
 
     /// All that was recorded, and why the load ended if an observer ended it.

@@ -1,8 +1,11 @@
 //! Results: on stdout for people or as JSON, and into files.
 
+mod room;
+
 pub(crate) use crate::args::Exports;
 use crate::{charset, errors};
 use anyhow::{Context, Result, bail};
+pub(crate) use room::check_folder;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -325,26 +328,4 @@ pub(crate) fn clear_live() -> bool {
         let _ = write!(std::io::stderr(), "{REWRITE}");
     }
     was_live
-}
-
-/// Can a run be recorded here? Known before anything is sent.
-pub(crate) fn check_folder(folder: &Path) -> Result<()> {
-    // Taken away again, as far as they are made here: the run may still be refused.
-    let missing: Vec<&Path> =
-        folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists()).collect();
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("can't create the folder {folder:?} (-o names another)"))?;
-    let probe = folder.join(".unblink-probe");
-    let written = std::fs::write(&probe, b"");
-    let _ = std::fs::remove_file(&probe);
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("can't read the folder {folder:?}"))?.count();
-    for made in missing {
-        let _ = std::fs::remove_dir(made);
-    }
-    written.with_context(|| format!("can't write into the folder {folder:?} (-o names another)"))?;
-    if entries > 0 {
-        bail!("the folder {folder:?} is not empty: name another with -o, so that no run overwrites one");
-    }
-    Ok(())
 }

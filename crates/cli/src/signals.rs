@@ -19,6 +19,8 @@ pub(crate) struct Interruptions {
 struct State {
     count: u32,
     controls: Option<Arc<Controls>>,
+    /// Requests of that run follow answers, and so go on when its load has ended.
+    has_followers: bool,
     /// Between two runs there is something to report, too: what is said then.
     deferred: Option<&'static str>,
     /// Called before an interruption ends the process.
@@ -84,9 +86,10 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 impl Interruptions {
-    /// Interruptions go to this run from now on.
-    pub(crate) fn attach(&self, controls: Arc<Controls>) -> Listening {
+    /// Interruptions go to this run from now on. Where it `has_followers`, they also end what goes on after its load.
+    pub(crate) fn attach(&self, controls: Arc<Controls>, has_followers: bool) -> Listening {
         let mut state = self.lock();
+        state.has_followers = has_followers;
         if state.count > 0 {
             controls.stop();
         }
@@ -132,10 +135,16 @@ impl Interruptions {
                 std::process::exit(i32::from(crate::exit::INTERRUPTED))
             }
             (Some(controls), 1, _) => {
-                controls.stop();
-                crate::output::note(format_args!(
-                    "\nstopping: waiting for outstanding answers (Ctrl-C again to quit at once)"
-                ));
+                // What journeys and retries go on with after a rule or a guard is not what its user waits for.
+                let goes_on = !controls.stop() && state.has_followers;
+                if goes_on {
+                    controls.abort();
+                }
+                let said = match goes_on {
+                    true => "ending what goes on: the load had been stopped before",
+                    false => "stopping: waiting for outstanding answers",
+                };
+                crate::output::note(format_args!("\n{said} (Ctrl-C again to quit at once)"));
             }
             (Some(controls), 2, _) => controls.abort(),
             // A third time: whatever still hangs, the user wants out. What was recorded is on disk.

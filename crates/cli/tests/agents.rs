@@ -282,41 +282,6 @@ fn agents_that_do_not_come() {
     assert!(said.stderr.contains("0 of 2 agents came within 1.5 s: start the others"), "{said:?}");
 }
 
-/// What an agent's own user has said holds, whatever is signed.
-#[test]
-fn no_plan_widens_an_agents_limits() {
-    let (target, place) = (healthy(), Place::new());
-    let bus = Bus::start(&place);
-    let refused = |more: &[&str], reason: &str| {
-        let agent = bus.agent(&place, "own", more);
-        let said = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "1s"]).wait();
-        assert_eq!(said.code(), Some(3), "{said:?}");
-        assert!(said.stderr.contains(reason), "{}", said.stderr);
-        let said = agent.wait();
-        assert_eq!(said.code(), Some(3), "{said:?}");
-        assert_eq!(said.stderr.matches("error:").count(), 1, "it is said once: {}", said.stderr);
-    };
-    refused(&["--allow-target", "shop.test"], "this agent's --allow-target allows shop.test");
-    refused(&["--max-rate", "50"], "above");
-    // What was measured on its machine, of which half may be asked for.
-    let other =
-        place.call(&["sim", "--scenario", "healthy", "-d", "1s", "--json", "--no-store"]).run().document;
-    let constants = json!({
-        "schema": "unblink.size-constants/1", "tool": other["tool"], "environment": other["environment"],
-        "constants": [{"name": "ceiling_per_s", "value": 198.0, "source": "measured here", "is_given": true}],
-    });
-    place.file("here.json", constants.to_string());
-    let agent = bus.agent(&place, "own", &["--constants", "here.json"]);
-    let said = bus.run(&place, "1", &[&target.url(), "-R", "100", "-d", "1s"]).wait();
-    assert_eq!(said.code(), Some(3), "{said:?}");
-    let reason = "would offer 100/s at the highest, and carries 99/s by what was measured there";
-    assert!(said.stderr.contains(reason), "{}", said.stderr);
-    // It was asked for nothing, and is there for another run.
-    agent.signal(Signal::TERM);
-    agent.wait();
-    assert!(target.seen().is_empty(), "nothing was sent");
-}
-
 /// A stranger's word is no order; the target's refusal is the target's.
 #[test]
 fn who_is_not_accepted_is_not_obeyed() {

@@ -1,8 +1,8 @@
 //! Files that runs read, on their way to agents.
 
-use crate::support::Place;
-use crate::support::bus::Bus;
+use crate::support::bus::{Bus, server};
 use crate::support::hostile::healthy;
+use crate::support::{Place, Started};
 
 /// Each stage of a sign-off is a run of its own, and what all of them read travels once.
 #[test]
@@ -38,4 +38,39 @@ fn a_file_of_all_stages_is_fetched_once() {
         assert_eq!(run["arrivals"]["ok"], 50, "{stage}: {}", run["arrivals"]);
     }
     assert_eq!(away.list("."), ["own", "own-2"]);
+}
+
+/// Agents on this machine read the plan where it is, for each trial of a search anew.
+#[test]
+fn a_plan_that_is_changed_while_a_search_goes_on_ends_it() {
+    let (target, place, nats) = (healthy(), Place::new(), server().display().to_string());
+    let plan = |path: &str| {
+        place.file("plan.toml", format!("[[requests]]\nurl = \"{}{path}\"\n", target.url()));
+    };
+    plan("before");
+    let search = [
+        "--slo",
+        "p99 < 1s",
+        "--start",
+        "20",
+        "--max",
+        "80",
+        "--settle",
+        "1s",
+        "--measure",
+        "4s",
+        "--rest",
+        "1s",
+    ];
+    let agents = ["--agents", "local:2", "--nats-server", &nats, "-o", "out"];
+    let started =
+        Started::spawn(&mut place.command(&[&["knee", "plan.toml"], &search[..], &agents].concat()));
+    target.wait_for(30);
+    plan("after");
+    let said = started.wait();
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    for part in ["plan.toml", "was changed while the command went on"] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    assert!(target.seen().iter().all(|seen| seen.target == "/before"), "two loads in one search");
 }

@@ -1,9 +1,10 @@
 //! What a run is given beside its load, where agents offer it: how precise it must be, what each asks beforehand, and how many errors
 //! it may have.
 
-use crate::support::bus::server;
+use crate::support::bus::{Bus, server};
 use crate::support::hostile::{Act, Hostile, Seen, answer, ok};
 use crate::support::{Place, Run};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -119,6 +120,69 @@ fn errors_of_all_agents_are_one_budget() {
     let [one, other] = own(&place);
     assert_eq!(one["series"]["load_to_ns"], other["series"]["load_to_ns"]);
     assert_eq!(target.seen().len() as u64, failed);
+}
+
+/// Each agent sends 12 requests a second and three attempts more of each: less than both caps together, and more than its own.
+#[test]
+fn an_agents_own_cap_holds_for_what_it_sends_alone() {
+    let target = Hostile::start(|_| Act::Answer(answer("503 No", "no")));
+    let place = Place::new();
+    let bus = Bus::start(&place);
+    let agents = ["one", "other"].map(|folder| bus.agent(&place, folder, &["--max-rate", "25"]));
+    let load = [
+        "-R",
+        "24",
+        "-d",
+        "60s",
+        "--attempts",
+        "4",
+        "--retry-wait",
+        "1ms",
+        "--retry-on",
+        "503",
+        "--no-preflight",
+    ];
+    let run = bus.run(&place, "2", &[&[&*target.url()], &load[..]].concat()).wait().run();
+    agents.into_iter().for_each(|agent| drop(agent.wait()));
+    assert_eq!(
+        (run.at("/status"), run.at("/aborted/guard")),
+        (&json!("aborted"), &json!("max_rate")),
+        "{run:?}"
+    );
+    let rule = run.at("/aborted/rule").as_str().expect("words");
+    assert!(rule.starts_with("attempts have come to ") && rule.ends_with("the cap of 25/s"), "{rule}");
+    run.assert_accounts();
+}
+
+/// Nobody leads the load any more: what is asked beside it ends with its lease, however long answers that are under way are waited for.
+#[test]
+fn what_is_asked_beside_the_load_ends_with_its_lease() {
+    let target = Hostile::start(|seen| match seen.target.as_str() {
+        "/login" => Act::Answer(answer("200 OK", r#"{"token":"t"}"#)),
+        _ => Act::SendThenStall(Vec::new()),
+    });
+    let place = Place::new();
+    let plan = SETUP.replace("rate = 100\nduration = \"2s\"", "rate = 2\nduration = \"60s\"");
+    place.file("plan.toml", plan.replace("\n\n[[requests]]", "\nevery = \"100ms\"\n\n[[requests]]"));
+    let bus = Bus::start(&place);
+    let mut agent = bus.agent(&place, "own", &[]);
+    let load = ["plan.toml", &*target.url(), "--no-preflight", "--timeout", "60s"].map(String::from);
+    let run = bus.run(&place, "1", &load.each_ref().map(String::as_str));
+    let asked = |what: &str| target.seen().iter().filter(|seen| seen.target == what).count();
+    while asked("/items") == 0 || asked("/login") < 10 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    run.signal(Signal::KILL);
+    run.wait();
+    let is_over = (0..10).any(|_| {
+        let before = asked("/login");
+        std::thread::sleep(Duration::from_secs(2));
+        asked("/login") == before
+    });
+    assert!(is_over, "{} times", asked("/login"));
+    assert!(agent.is_running(), "it still waits for answers");
+    agent.signal(Signal::KILL);
+    agent.wait();
 }
 
 /// What is no certificate is said before the bus is asked, which is not there.

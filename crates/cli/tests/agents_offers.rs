@@ -4,6 +4,7 @@ use crate::support::bus::Bus;
 use crate::support::hostile::{Hostile, healthy};
 use crate::support::somebody::Somebody;
 use crate::support::{Place, Started};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 use unblink_cluster::PROTOCOL;
 use unblink_cluster::message::{
@@ -27,11 +28,16 @@ struct Talk {
 
 impl Talk {
     fn begin() -> Talk {
+        Talk::begin_with(&[])
+    }
+
+    /// With these arguments of the agent's own user.
+    fn begin_with(own: &[&str]) -> Talk {
         let (target, place) = (healthy(), Place::new());
         let bus = Bus::start(&place);
         let mut somebody = Somebody::join(&bus.url, None).expect("it lets everybody in");
         somebody.listens_to("ub.*.up.*");
-        let agent = bus.agent(&place, "own", &[]);
+        let agent = bus.agent(&place, "own", own);
         let (subject, FromAgent::Status(Status { stage: Stage::Waiting(machine), .. })) = somebody.hears()
         else {
             panic!("it says first that it waits");
@@ -63,7 +69,14 @@ impl Talk {
     }
 
     fn orders(&mut self, order: Order) {
-        let reply = Reply { run: RUN.into(), answers: 0, order, time: None, lost_by_bus: 0 };
+        let reply = Reply {
+            run: RUN.into(),
+            agent: self.id().to_string(),
+            answers: 0,
+            order,
+            time: None,
+            lost_by_bus: 0,
+        };
         let signed = sign(&reply, &self.bus.operator).expect("a private key");
         self.somebody.tells(&self.to, &FromCoordinator::Reply(signed));
     }
@@ -103,6 +116,24 @@ fn at(seconds: i64) -> Time {
     let apart = Duration::from_secs(seconds.unsigned_abs());
     let at = if seconds < 0 { now - apart } else { now + apart };
     u64::try_from(at.as_nanos()).expect("before 2554")
+}
+
+/// Why an agent with such arguments refuses an offer that was changed.
+#[track_caller]
+fn reasons(own: &[&str], change: impl Fn(&mut Offer)) -> String {
+    let mut talk = Talk::begin_with(own);
+    let mut offer = talk.offer(at(0));
+    change(&mut offer);
+    talk.orders(Order::Offer(Box::new(offer)));
+    loop {
+        match talk.answers() {
+            Stage::Refused(refusal) => {
+                talk.dismiss();
+                return refusal.reasons.join("; ");
+            }
+            stage => assert!(matches!(stage, Stage::Preparing), "{stage:?}"),
+        }
+    }
 }
 
 /// It says why, again and again for as long as nobody has let it go, and is there until then.
@@ -149,4 +180,54 @@ fn an_offer_is_heard_by_the_process_that_it_names() {
     let stage = talk.answers();
     assert!(matches!(stage, Stage::Preparing), "{stage:?}");
     talk.dismiss();
+}
+
+/// Whatever names a file that did not come with the run: it is not opened, so that nothing that stands in it comes back, and a pipe
+/// keeps nobody waiting.
+#[test]
+fn no_file_is_read_that_was_not_offered() {
+    let place = Place::new();
+    let own = place.file("own.txt", "root:s3cret-of-the-machine:19000\n-----BEGIN s3cret-of-the-machine\n");
+    let pipe = place.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let plan = place.file("own.toml", "s3cret-of-the-machine = 1\n");
+    let (own, pipe, plan) = (own.display(), pipe.display(), plan.display());
+    let (line, rows) = (format!("100% POST /a @{own}"), format!("user=csv({own})"));
+    let (own, pipe, plan) = (own.to_string(), pipe.to_string(), plan.to_string());
+    let (http, redis, grpc) = ("http://127.0.0.1:9/", "redis://127.0.0.1:9/", "grpc://127.0.0.1:9/a.B/C");
+    let naming: [&[&str]; 13] = [
+        &[http, "--trace", &own, "--trace-column", "x"],
+        &[http, "--trace", &pipe],
+        &[http, "--replay", &own],
+        &["--targets", &own, "-R", "10", "-d", "1s"],
+        &["--targets", "-", "-R", "10", "-d", "1s"],
+        &[http, "--body-file", &pipe, "-R", "10", "-d", "1s"],
+        &[http, "--request", &line, "-R", "10", "-d", "1s"],
+        &["http://127.0.0.1:9/{{user.x}}", "--let", &rows, "-R", "10", "-d", "1s"],
+        &[grpc, "--proto", &own, "-R", "10", "-d", "1s"],
+        &[grpc, "--descriptor-set", &own, "-R", "10", "-d", "1s"],
+        &[redis, "-P", &own, "-R", "10", "-d", "1s"],
+        &[http, "--script", &own, "-R", "10", "-d", "1s"],
+        &[&plan],
+    ];
+    let asked = |arguments: &[&str]| {
+        let arguments = [&["run"], arguments, &["--no-preflight"]].concat();
+        let reasons = reasons(&["--allow-scripts"], |offer| {
+            offer.arguments = arguments.iter().map(ToString::to_string).collect();
+        });
+        assert!(!reasons.contains("s3cret"), "{arguments:?}: {reasons}");
+        reasons
+    };
+    for arguments in naming {
+        let said = asked(arguments);
+        assert!(said.contains("was not offered"), "{arguments:?}: {said}");
+    }
+    for flag in ["--cacert", "--cert", "--key"] {
+        let (other, same) = if flag == "--key" { ("--cert", &pipe) } else { ("--key", &own) };
+        let pair = if flag == "--cacert" { &[][..] } else { &[other, same.as_str()] };
+        let named = [&["https://127.0.0.1:9/", "-R", "10", "-d", "1s", flag, own.as_str()], pair].concat();
+        let said = asked(&named);
+        assert!(said.contains("its own files"), "{flag}: {said}");
+    }
 }

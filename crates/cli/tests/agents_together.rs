@@ -183,9 +183,39 @@ fn a_local_agent_that_dies_is_lost() {
     let nats = server().display().to_string();
     let args = [&target.url(), "-R", "100", "-d", "6s", "--no-preflight", "--agents", "local:2"];
     let run = place.start(&[&args[..], &["--nats-server", &nats]].concat());
-    while target.seen().len() < 250 {
-        std::thread::sleep(Duration::from_millis(25));
-    }
+    target.wait_for(250);
+    kill_the_first_agent(&place);
+    let run = run.wait().run();
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.has_finding("agents_lost") && run.arrivals("ok") >= 250, "{run:?}");
+    assert_eq!(run.arrivals("scheduled"), 600);
+    assert!(!place.list(".").contains(&"out.local".to_string()));
+}
+
+/// Without it all of them send less, and the target is not to blame for that.
+#[test]
+fn a_rule_on_a_rate_does_not_blame_the_target_for_a_lost_agent() {
+    let (target, place) = (support::hostile::healthy(), Place::new());
+    let nats = server().display().to_string();
+    let args = [&target.url(), "-R", "200", "-d", "14s", "--no-preflight", "--agents", "local:2"];
+    let rule = "achieved < 150/s for 2s";
+    let more = ["--nats-server", &nats, "--tolerate-lost", "1", "--abort-on", rule];
+    let run = place.start(&[&args[..], &more].concat());
+    target.wait_for(300);
+    kill_the_first_agent(&place);
+    let said = run.wait();
+    let told = said.stderr.clone();
+    assert_eq!(told.matches("has held and stops nothing: from").count(), 1, "{told}");
+    let run = said.run();
+    assert_ne!(run.code, Some(1), "{run:?}");
+    assert_eq!(run.at("/status"), "complete", "{run:?}");
+    assert!(run.document["aborted"].is_null(), "{run:?}");
+    assert!(run.has_finding("agents_lost") && run.arrivals("lost") > 400, "{run:?}");
+    assert_eq!((run.arrivals("scheduled"), run.withheld()), (2_800, 0));
+}
+
+/// As a machine dies.
+fn kill_the_first_agent(place: &Place) {
     let agents =
         std::process::Command::new("pgrep").args(["-f", "out.local/agent-1 ?"]).output().expect("pgrep");
     // Other tests have agents, too.
@@ -196,11 +226,6 @@ fn a_local_agent_that_dies_is_lost() {
     let first = all.lines().find(is_ours).and_then(|pid| pid.parse().ok()).expect("an agent");
     let first = rustix::process::Pid::from_raw(first).expect("a process");
     rustix::process::kill_process(first, rustix::process::Signal::KILL).expect("it is ours");
-    let run = run.wait().run();
-    assert_eq!(run.code, Some(3), "{run:?}");
-    assert!(run.has_finding("agents_lost") && run.arrivals("ok") >= 250, "{run:?}");
-    assert_eq!(run.arrivals("scheduled"), 600);
-    assert!(!place.list(".").contains(&"out.local".to_string()));
 }
 
 /// There is nothing left to stop, and the run has not passed all the same.

@@ -231,9 +231,13 @@ fn an_interrupted_comparison_goes_on() {
     assert!(said.stderr.contains("--resume out"), "{said:?}");
     let found = document(&said);
     assert_eq!((&found["outcome"], &found["reason"]), (&"no_verdict".into(), &"interrupted".into()));
-    place
-        .call(&[&args[..5], &["-R", "30", "-d", "2s", "--resume", "out"]].concat())
-        .refused(&["another load"]);
+    place.call(&[&args[..5], &["-R", "30", "-d", "3s", "--resume", "out"]].concat()).refused(&[
+        "another load: the first was offered 20/s",
+        "; the first was measured for 2 s, the other was measured for 3 s",
+    ]);
+    place.call(&[&args[..], &["--percentile", "p50", "-H", "X-A: 1", "--resume", "out"]].concat()).refused(
+        &["begun with --percentile p99 --min-effect ", ", and with something else asked of the targets"],
+    );
     let said = place.call(&[&args[..], &["--resume", "out"]].concat());
     let found = document(&said);
     // Whether the runs can be believed is up to the machine; what can't is repeated, too.

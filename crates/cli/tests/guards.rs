@@ -2,8 +2,10 @@
 
 use crate::support::hostile::{Act, Hostile, answer, ok};
 use crate::support::lab::{Lab, wait_for_intervals};
-use crate::support::{Place, Run, Said, finish};
+use crate::support::{Place, Run, Said, Started, finish};
+use rustix::process::Signal;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Addresses that belong to nobody (RFC 5737): whoever connected to them would wait, and fail with another message.
 const PUBLIC: &str = "http://192.0.2.1/";
@@ -273,6 +275,69 @@ fn a_kill_url_is_not_waited_for() {
         Place::new().measure(&[&[lab.url.as_str()], &LONG[..], &["--kill-url", &switch.url()]].concat());
     assert_stopped(&run, "kill_url");
     assert!(run.at("/aborted/rule").as_str().is_some_and(|rule| rule.contains("answers")), "{run:?}");
+}
+
+/// A rule stops a load whose journeys take more than a minute, and lets them come to their ends.
+fn stopped_by_a_rule(place: &Place, more: &[&str]) -> (Hostile, Started) {
+    let server =
+        Hostile::start(|seen| Act::Answer(if seen.target == "/bad" { answer("500 No", "no") } else { ok() }));
+    let steps = "[[journeys.steps]]\nurl = \"/step\"\n".repeat(40);
+    let plan = format!(
+        "[load]\nrate = 20\nduration = \"60s\"\n[[requests]]\nshare = \"50%\"\nurl = \"/bad\"\n[[journeys]]\nname = \"j\"\nshare = \"50%\"\nthink = \"2s\"\n{steps}"
+    );
+    place.file("plan.toml", plan);
+    let rule = ["--no-preflight", "--abort-on", "errors > 5% for 1s", "--kill-file", "kill"];
+    let started = place.start(&[&["plan.toml", &*server.url()], &rule[..], more].concat());
+    let bad = || server.seen().iter().filter(|seen| seen.target == "/bad").count();
+    for _ in 0..30 {
+        let before = bad();
+        std::thread::sleep(Duration::from_secs(2));
+        if before > 0 && bad() == before {
+            return (server, started);
+        }
+    }
+    panic!("no rule has stopped it");
+}
+
+/// What has stopped the load stays what is told of it, whoever then ended its journeys.
+fn assert_cut(run: &Run) {
+    let aborted = &run.document["aborted"];
+    assert!(aborted["guard"].is_null() && aborted["rule"] == "errors > 5% for 1s", "{aborted}");
+    assert!(run.count("/journeys/0/account/unfinished") > 0 && run.withheld() > 0, "{run:?}");
+    assert_eq!(run.count("/journeys/0/account/completed"), 0);
+    run.assert_accounts();
+}
+
+#[test]
+fn a_guard_ends_journeys_that_a_rule_has_let_go_on() {
+    let server = crate::support::bus::server().display().to_string();
+    for more in [&[][..], &["--agents", "local:2", "--nats-server", &server]] {
+        let place = Place::new();
+        let (_server, started) = stopped_by_a_rule(&place, more);
+        place.file("kill", "");
+        let run = started.wait().run();
+        assert_eq!((run.at("/status"), run.code), (&"aborted".into(), Some(1)), "{more:?} {run:?}");
+        assert_cut(&run);
+    }
+}
+
+#[test]
+fn its_user_ends_journeys_that_a_rule_has_let_go_on() {
+    let place = Place::new();
+    let (_server, started) = stopped_by_a_rule(&place, &[]);
+    started.signal(Signal::INT);
+    let run = started.wait().run();
+    assert_eq!((run.at("/status"), run.code), (&"interrupted".into(), Some(130)), "{run:?}");
+    assert_cut(&run);
+}
+
+/// Whoever leads agents is heard after a rule, too.
+#[test]
+fn the_user_of_all_agents_ends_journeys_that_a_rule_has_let_go_on() {
+    let (place, server) = (Place::new(), crate::support::bus::server().display().to_string());
+    let (_server, started) = stopped_by_a_rule(&place, &["--agents", "local:2", "--nats-server", &server]);
+    started.signal(Signal::INT);
+    assert_cut(&started.wait().run());
 }
 
 /// What would follow is load, too: no journey goes on to its second step.

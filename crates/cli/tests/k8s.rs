@@ -317,9 +317,11 @@ fn what_can_not_be_run_is_not_rendered() {
     refused(&with(&["--store", "/h.db"]), &["--store /runs/h.db"]);
     render(&place, &[&shop[..], &["/runs/figures.csv"]].concat());
     // Nobody could make the file that is to stop the load.
-    let makes_it = ["--kill-file /runs/stop.toml", "kubectl exec", "--kill-url"];
+    let makes_it = ["--kill-file /runs/stop.toml", "kubectl exec job/unblink-run --", "--kill-url"];
     refused(&with(&["--kill-file", "/tmp/stop"]), &makes_it);
     refused(&["shop.toml", "--agents", "2", "--kill-file", "stop"], &makes_it);
+    let evening = with(&["--kill-file", "/tmp/stop", "--name", "evening", "--namespace", "load"]);
+    refused(&evening, &["kubectl -n load exec job/evening-run -- unblink init /runs/stop.toml makes"]);
     place.file("killed.toml", format!("{SHOP}[guards]\nkill-file = \"/tmp/stop\"\n"));
     refused(&["killed.toml", "--agents", "2"], &makes_it);
     render(&place, &["shop.toml", "--agents", "2", "--kill-file", "/runs/stop.toml"]);

@@ -59,6 +59,31 @@ fn agents_of_a_script_let_it_run() {
 }
 
 #[test]
+fn pods_measure_themselves_where_that_is_asked_for() {
+    let place = Place::new();
+    let render = ["render", "http://shop.test/", "-R", "100", "-d", "2s", "--agents", "2"];
+    let of = |more: &[&str]| {
+        let all = all_of(&place, &[&render[..], more].concat());
+        ["agents", "run"].map(|part| {
+            let job = named(&all, "Job", &format!("unblink-{part}"));
+            let is_told = spec(job)["containers"][0]["args"].to_string().contains("--calibrate");
+            (is_told, job["spec"]["activeDeadlineSeconds"].as_u64().expect("a deadline"))
+        })
+    };
+    let (without, with) = (of(&[]), of(&["--calibrate"]));
+    assert_eq!(without.map(|(is_told, _)| is_told), [false, false]);
+    assert_eq!(with.map(|(is_told, _)| is_told), [true, false]);
+    assert_eq!(
+        with.map(|(_, end_s)| end_s),
+        without.map(|(_, end_s)| end_s + 60),
+        "measuring takes its time"
+    );
+    let hasty = [&["k8s"][..], &render[..], &["--calibrate", "--agents-within", "10s"][..]].concat();
+    place.call(&hasty).refused(&["--calibrate", "--agents-within 60s"]);
+    assert!(of(&["--calibrate", "--agents-within", "60s"])[0].0);
+}
+
+#[test]
 fn what_a_cluster_has_is_named_where_it_is_used() {
     let place = Place::new();
     place.file("shop.toml", SHOP);

@@ -15,6 +15,7 @@ mod watched;
 
 mod acknowledged;
 mod agents;
+mod agents_calibrated;
 mod agents_cut;
 mod agents_disks;
 mod agents_ended;
@@ -26,6 +27,7 @@ mod agents_offers;
 mod agents_permissions;
 mod agents_resumed;
 mod agents_scripts;
+mod agents_signed;
 mod agents_together;
 mod answers;
 mod arrivals;

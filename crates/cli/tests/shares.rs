@@ -44,6 +44,18 @@ fn start(place: &Place, shares: &[&str], args: &[&str]) -> Vec<Started> {
     shares.iter().enumerate().map(one).collect()
 }
 
+/// Half of a load each. A machine's number is in its requests' header `X-Machine` and in the name of its folder, `part-1` or `part-2`.
+fn two_machines(place: &Place, url: &str, args: &[&str]) -> [Started; 2] {
+    place.file("plan.toml", "[request]\nheader = [\"X-Machine: ${MACHINE}\"]\n");
+    let at = start_at();
+    ["1", "2"].map(|number| {
+        let (share, folder) = (format!("{number}/2"), format!("part-{number}"));
+        let run = ["run", "plan.toml", url, "-R", "100", "-d", "1s"];
+        let own = ["--share", &share, "--start-at", &at, "-o", &folder];
+        Started::spawn(place.command(&[&run[..], args, &own].concat()).env("MACHINE", number))
+    })
+}
+
 /// Four workers on three machines send what one machine sends, and account for it as one.
 #[test]
 fn three_machines_send_what_one_sends() {
@@ -135,6 +147,38 @@ fn a_folder_that_was_cut_is_named_and_lost() {
     assert_eq!((merged.arrivals("ok"), merged.arrivals("lost")), (300, 300));
 }
 
+/// One folder for each of three hundred machines, in a process that may have 256 files open.
+#[test]
+fn more_folders_than_files_may_be_open() {
+    let (server, place) = (healthy(), Place::new());
+    let url = server.url();
+    for part in start(&place, &["1/300"], &[&url, "-R", "600", "-d", "1s"]) {
+        part.wait().assert_ran();
+    }
+    // Of even arrivals each has as many. The record of one does for all.
+    let mut document: Value = serde_json::from_str(&place.text("part-0/run.json")).expect("a document");
+    let (lines, hlog) = (place.text("part-0/intervals.jsonl"), place.text("part-0/intervals.hlog"));
+    let (first, others) = lines.split_once('\n').expect("a header");
+    let mut header: Value = serde_json::from_str(first).expect("a header");
+    for share in 2..=300 {
+        for agent in [&mut document["agents"][0], &mut header["header"]["agents"][0]] {
+            (agent["first"], agent["last"]) = (json!(share), json!(share));
+        }
+        place.file(&format!("part-{share}/run.json"), document.to_string());
+        place.file(&format!("part-{share}/intervals.jsonl"), format!("{header}\n{others}"));
+        place.file(&format!("part-{share}/intervals.hlog"), &hlog);
+    }
+    let folders: Vec<String> =
+        std::iter::once(0).chain(2..=300).map(|share| format!("part-{share}")).collect();
+    let mut args = vec!["merge", "-o", "out", "--json", "--no-store"];
+    args.extend(folders.iter().map(String::as_str));
+    let merged = finish(&mut place.shell("ulimit -n 256", &args)).run();
+    merged.assert_all("ok");
+    assert_eq!((merged.arrivals("scheduled"), merged.arrivals("ok")), (600, 600));
+    assert_eq!(merged.document["agents"].as_array().map(Vec::len), Some(300));
+    assert!(!merged.has_finding("agents_lost"), "{}", merged.stderr);
+}
+
 /// A target that refuses one machine before the run: its part counts as lost. What a machine fills in itself may differ.
 #[test]
 fn a_machine_that_never_began_is_lost() {
@@ -143,15 +187,7 @@ fn a_machine_that_never_began_is_lost() {
         _ => Act::Answer(ok()),
     });
     let place = Place::new();
-    place.file("plan.toml", "[request]\nheader = [\"X-Machine: ${MACHINE}\"]\n");
-    let at = start_at();
-    let one = |number: &str| {
-        let (share, folder) = (format!("{number}/2"), format!("part-{number}"));
-        let args = ["run", "plan.toml", &server.url(), "-R", "100", "-d", "1s", "--expect", "status=200"];
-        let own = ["--share", &share, "--start-at", &at, "-o", &folder];
-        Started::spawn(place.command(&[&args[..], &own[..]].concat()).env("MACHINE", number))
-    };
-    let [first, second] = ["1", "2"].map(one);
+    let [first, second] = two_machines(&place, &server.url(), &["--expect", "status=200"]);
     first.wait().assert_ran();
     assert_eq!(second.wait().code(), Some(1), "not as expected");
     let merged = place.call(&["merge", "part-1", "part-2", "-o", "out", "--json"]).run();
@@ -169,15 +205,7 @@ fn a_machine_that_is_late_withholds_its_part() {
         _ => Act::Answer(ok()),
     });
     let place = Place::new();
-    place.file("plan.toml", "[request]\nheader = [\"X-Machine: ${MACHINE}\"]\n");
-    let at = start_at();
-    let one = |number: &str| {
-        let (share, folder) = (format!("{number}/2"), format!("part-{number}"));
-        let args = ["run", "plan.toml", &server.url(), "-R", "100", "-d", "1s", "--timeout", "30s"];
-        let own = ["--share", &share, "--start-at", &at, "-o", &folder, "--json"];
-        Started::spawn(place.command(&[&args[..], &own[..]].concat()).env("MACHINE", number))
-    };
-    let [first, second] = ["1", "2"].map(one);
+    let [first, second] = two_machines(&place, &server.url(), &["--timeout", "30s", "--json"]);
     first.wait().run().assert_all("ok");
     let said = second.wait();
     assert_eq!(said.code(), Some(3), "{said:?}");

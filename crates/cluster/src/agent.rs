@@ -60,6 +60,8 @@ pub enum Event {
     },
     /// The coordinator's clock was read.
     TimeAnswer {
+        /// In which run.
+        run: String,
         /// When it was asked for.
         asked_at: Time,
         /// What it read.
@@ -112,7 +114,8 @@ pub enum Action {
     /// Send nothing from then on, by the agent's own clock, unless a later time is said first. Whoever sends looks at this by
     /// itself: a process that was stopped may send before it says anything else.
     LeaseUntil(Time),
-    /// Let nothing fall due from then on, by the agent's own clock.
+    /// Let nothing fall due from then on, by the agent's own clock. Said again with a later time where what goes on by itself is to
+    /// be cut off then.
     StopLoad {
         /// When; it may have passed.
         at: Time,
@@ -167,6 +170,8 @@ pub struct Agent {
     compare: Compare,
     /// The earliest end of the load that it was told or found.
     stop_at: Option<Time>,
+    /// It was told not to wait for what its load goes on with by itself.
+    is_cut: bool,
     /// How often it has heard that the bus has lost what it kept.
     lost_by_bus: u32,
 }
@@ -202,6 +207,7 @@ impl Agent {
             speak_at: now,
             compare: Compare::default(),
             stop_at: None,
+            is_cut: false,
             lost_by_bus: 0,
         }
     }
@@ -216,7 +222,10 @@ impl Agent {
         match event {
             Event::Reply(reply) => self.heard(now, reply, out),
             Event::Stranger { run, agent, by, accepts } => self.strange(run, &agent, by, accepts, out),
-            Event::TimeAnswer { asked_at, at } => self.time_answered(now, asked_at, at),
+            // Other runs of the fleet are led by others, with other clocks.
+            Event::TimeAnswer { run, asked_at, at } if self.run.as_ref() == Some(&run) => {
+                self.time_answered(now, asked_at, at);
+            }
             Event::Piece { sha256, offset, data } => self.piece(now, &sha256, offset, &data),
             Event::Prepared(result) => {
                 if matches!(self.state, State::Preparing) {
@@ -251,14 +260,18 @@ impl Agent {
                 self.state = State::Left;
                 out.push(Action::Say(FromAgent::Leaves { why }));
             }
-            Event::Leaving(_) | Event::Tick => {}
+            Event::TimeAnswer { .. } | Event::Leaving(_) | Event::Tick => {}
         }
         self.tell_lease(out);
         self.go_on(now, out);
     }
 
     fn heard(&mut self, now: Time, reply: Reply, out: &mut Vec<Action>) {
-        let Reply { run, answers, order, time, lost_by_bus } = reply;
+        let Reply { run, agent, answers, order, time, lost_by_bus } = reply;
+        // Whoever is on the bus can repeat what was said to another one, whose words have the same numbers.
+        if agent != self.id {
+            return;
+        }
         match (&self.run, &order) {
             (None, Order::Offer(offer)) if matches!(self.state, State::Waiting) => {
                 let offer = offer.clone();
@@ -343,6 +356,10 @@ impl Agent {
                 "the offer was made more than 10 minutes ago or ahead by this machine's clock: set the clocks".into(),
             );
         }
+        if !(1..=offer.last).contains(&offer.first) || offer.last > offer.of {
+            let Offer { first, last, of, .. } = &*offer;
+            reasons.push(format!("the offer's shares make no sense: {first} to {last} of {of}"));
+        }
         let known = std::mem::take(&mut self.known);
         let has = |file: &OfferedFile| {
             known.get(&file.sha256).filter(|bytes| bytes.len() as u64 == file.bytes).cloned()
@@ -412,8 +429,10 @@ impl Agent {
     }
 
     fn stop(&mut self, at: Time, cause: Cause, why: String, out: &mut Vec<Action>) {
-        if self.stop_at.is_none_or(|earlier| at < earlier) {
-            self.stop_at = Some(at);
+        let is_earlier = self.stop_at.is_none_or(|earlier| at < earlier);
+        if is_earlier || (cause.cuts_off() && !self.is_cut) {
+            self.stop_at = Some(self.stop_at.map_or(at, |earlier| at.min(earlier)));
+            self.is_cut |= cause.cuts_off();
             out.push(Action::StopLoad { at, cause, why });
         }
     }

@@ -32,7 +32,7 @@ const CONFIRMED_BEFORE: Time = 500 * MS;
 pub const LOST_AFTER: Time = 6 * SECOND;
 /// From the decision to stop to the stop: by then all have heard of it.
 const STOP_AHEAD: Time = SECOND;
-/// After the planned end, for answers that are under way and for records to come.
+/// After the end of the load, planned or earlier, for answers that are under way and for records to come.
 const END_WITHIN: Time = 30 * SECOND;
 /// For those who are lost to come back with their records, once all others are done.
 const RETURN_WITHIN: Time = 10 * SECOND;
@@ -58,6 +58,8 @@ pub struct Task {
     pub gather_for: Time,
     /// From the start to the end of the load, and on to the last answer that is waited for.
     pub length: Time,
+    /// Of this, from the end of the load on, wherever that is.
+    pub drain: Time,
     /// The words after `unblink`.
     pub arguments: Vec<String>,
     /// Which of the runs that they ask for this is, where they ask for several.
@@ -82,6 +84,8 @@ pub struct Task {
     pub is_local: bool,
     /// What follows for those who come.
     pub then: Then,
+    /// Whose record of the run before, which had that name, is here as a whole: who has not heard so hears it now.
+    pub fetched: BTreeMap<AgentId, String>,
 }
 
 /// What agents are gathered for.
@@ -157,6 +161,8 @@ pub struct Coordinator {
     bus_gone_since: Option<Time>,
     /// How often it has lost what it kept.
     lost_by_bus: u32,
+    /// What ended a load that had been stopped before, and was to come to its end by itself.
+    cut: Option<(Time, Cause, String)>,
     say_again_at: Time,
 }
 
@@ -188,6 +194,7 @@ impl Coordinator {
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
             lost_by_bus: 0,
+            cut: None,
             say_again_at: now,
         }
     }
@@ -198,6 +205,11 @@ impl Coordinator {
             Phase::Going { start_at } | Phase::Running { start_at, .. } => Some(start_at),
             _ => None,
         }
+    }
+
+    /// Who takes part in another run asks somebody else.
+    pub fn leads(&self, run: &str) -> bool {
+        self.task.run == run
     }
 
     /// The first of an agent's shares, if it takes part.
@@ -214,7 +226,10 @@ impl Coordinator {
     /// How far all have come: arrivals that fell due, whole answers, and agents that are heard.
     pub fn progress(&self) -> (u64, u64, usize) {
         let all = self.members.values().map(|member| member.progress);
-        let (due, ok) = all.fold((0, 0), |(due, ok), progress| (due + progress.due, ok + progress.ok));
+        // Whoever is on the bus may say any number.
+        let (due, ok) = all.fold((0, 0), |(due, ok): (u64, u64), progress| {
+            (due.saturating_add(progress.due), ok.saturating_add(progress.ok))
+        });
         (due, ok, self.members.values().filter(|member| !member.is_lost).count())
     }
 
@@ -283,13 +298,25 @@ impl Coordinator {
             }
             Phase::Running { stop: stop @ None, .. } => {
                 *stop = Some((now + STOP_AHEAD, cause, why));
-                self.say_again_at = now;
-                // Nobody hears of it, and nobody's record can come: there is nothing to wait for.
-                if let Some(since) = &mut self.bus_gone_since {
-                    *since = now.saturating_sub(BUS_BACK_WITHIN);
-                }
+                self.hurry(now);
+            }
+            // What journeys and retries go on with is load, too.
+            Phase::Running { stop: Some((_, before, _)), .. }
+                if !before.cuts_off() && cause.cuts_off() && self.cut.is_none() =>
+            {
+                self.cut = Some((now + STOP_AHEAD, cause, why));
+                self.hurry(now);
             }
             _ => {}
+        }
+    }
+
+    /// All are to hear of a stop.
+    fn hurry(&mut self, now: Time) {
+        self.say_again_at = now;
+        // Nobody hears of it, and nobody's record can come: there is nothing to wait for.
+        if let Some(since) = &mut self.bus_gone_since {
+            *since = now.saturating_sub(BUS_BACK_WITHIN);
         }
     }
 
@@ -406,4 +433,4 @@ impl Coordinator {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

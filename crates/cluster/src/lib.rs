@@ -13,4 +13,4 @@ pub mod record;
 pub mod signed;
 
 /// What is said is understood by machines that say the same number.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;

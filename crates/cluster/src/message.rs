@@ -153,6 +153,16 @@ pub struct Ended {
     pub files: Vec<FileEnd>,
 }
 
+/// The guard of a load whose record can't be kept, by its name in documents.
+const UNKEPT: &str = "record";
+
+impl Ended {
+    /// Its record could not be kept, there or on the bus.
+    pub fn is_unkept(&self) -> bool {
+        matches!(&self.stopped_by, Some((Cause::Guard(name), _)) if name == UNKEPT)
+    }
+}
+
 /// A file of a record that is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEnd {
@@ -233,6 +243,8 @@ pub enum FromCoordinator {
 pub struct Reply {
     /// The run.
     pub run: String,
+    /// Whom it is for: what was said to one agent is nothing to any other, whoever repeats it.
+    pub agent: AgentId,
     /// The agent's word that this answers: the agent may go on for as long after that as a lease lasts. 0 answers none.
     pub answers: u64,
     /// What is to be done.
@@ -275,6 +287,14 @@ pub enum Cause {
     Enough,
     /// A guard of the coordinator, by its name in documents.
     Guard(String),
+}
+
+impl Cause {
+    /// What journeys and retries go on with by themselves is waited for no longer than a moment. What is known of the target ends
+    /// a load in good order.
+    pub(crate) fn cuts_off(&self) -> bool {
+        !matches!(self, Cause::Rule | Cause::Enough)
+    }
 }
 
 /// What an agent is to do.

@@ -1,15 +1,18 @@
 //! A record as it travels: its files grow at their ends, so that an agent tells what is new of them, and whoever hears it
 //! twice has lost nothing. A JSON document does not grow: it is replaced as a whole, and begins again.
 
+mod inbox;
+
 use crate::message::{FileEnd, Time};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+pub use inbox::{Inbox, Taken, Whole};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -87,7 +90,7 @@ struct Look {
 
 impl Look {
     fn of(name: &str, known: &Metadata) -> Look {
-        let document = name.ends_with(".json").then(|| (known.mtime(), known.mtime_nsec(), known.len()));
+        let document = is_document(name).then(|| (known.mtime(), known.mtime_nsec(), known.len()));
         Look { inode: known.ino(), document }
     }
 }
@@ -271,66 +274,9 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The files of an agent where they are gathered.
-#[derive(Debug)]
-pub struct Inbox {
-    dir: PathBuf,
-    names: Vec<String>,
-    have: BTreeMap<String, (u64, u64)>,
-}
-
-impl Inbox {
-    /// Files of those names and no others, into `dir`, which is made.
-    ///
-    /// # Errors
-    /// It can't be made.
-    pub fn new(dir: PathBuf, names: &[&str]) -> io::Result<Inbox> {
-        fs::create_dir_all(&dir)?;
-        let names = names.iter().map(|name| name.to_string()).collect();
-        Ok(Inbox { dir, names, have: BTreeMap::new() })
-    }
-
-    /// Writes what is new in `bytes`. What came before, or of a file that has been replaced since, is left out. False if something
-    /// before it is missing: then it must come again.
-    ///
-    /// # Errors
-    /// The file can't be written.
-    pub fn take(&mut self, place: &Place, bytes: &[u8]) -> io::Result<bool> {
-        if !self.names.contains(&place.name) {
-            return Err(io::Error::other(format!("a record has no file {:?}", place.name)));
-        }
-        let have = self.have.entry(place.name.clone()).or_default();
-        if place.version < have.0 {
-            return Ok(true);
-        }
-        let path = self.dir.join(&place.name);
-        if place.version > have.0 {
-            *have = (place.version, 0);
-            File::create(&path)?;
-        }
-        if place.offset > have.1 {
-            return Ok(false);
-        }
-        let known = (have.1 - place.offset) as usize;
-        if let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
-            file.seek(SeekFrom::Start(have.1))?;
-            file.write_all(new)?;
-            have.1 += new.len() as u64;
-        }
-        Ok(true)
-    }
-
-    /// Is all of `ends` here, to the last bit?
-    pub fn is_whole(&self, ends: &[FileEnd]) -> bool {
-        let has_length =
-            |end: &FileEnd| self.have.get(&end.name).is_some_and(|(_, bytes)| *bytes == end.bytes);
-        let is_same = |end: &FileEnd| {
-            let file = File::open(self.dir.join(&end.name));
-            file.and_then(digest).is_ok_and(|(sha256, bytes)| sha256 == end.sha256 && bytes == end.bytes)
-        };
-        ends.iter().all(has_length) && ends.iter().all(is_same)
-    }
+/// It does not grow: it is replaced as a whole.
+fn is_document(name: &str) -> bool {
+    name.ends_with(".json")
 }
 
 #[cfg(test)]

@@ -145,3 +145,16 @@ fn a_thousand_agents_begin_and_end_together() {
         assert!(each < most, "{each} words for each of {agents} agents in {seconds} s, more than {most}");
     }
 }
+
+/// What a thousand agents record comes second by second over a bus that loses words and has others come late: together it is what
+/// happened, to the last arrival, while it comes and in the end. Of agents that die under load that is lost of which nothing had come.
+#[test]
+fn the_records_of_a_crowd_are_one_account() {
+    let mut world = World::recording(21, 1_000);
+    world.run();
+    let (fate, is_valid) = world.check();
+    assert_eq!((fate, is_valid), (Fate::Lost, false));
+    assert!(!world.dead().is_empty());
+    assert_eq!(world.lost(), world.dead());
+    println!("{} requests, {} words, {:?} died", world.requests(), world.words(), world.dead());
+}

@@ -117,6 +117,14 @@ impl Controls {
         now.0 < self.lease.load(Ordering::Relaxed) || !self.finds_ended(now)
     }
 
+    /// Whether something may be asked now beside the load, on its behalf. Nothing is after a stop, unless requests `follow` answers and
+    /// so go on until they are cut off; and nothing at all is without a lease.
+    pub fn may_ask(&self, follow: bool) -> bool {
+        let now = self.clock.now();
+        let is_stopped = self.stop_at().is_some_and(|at| at <= now) && !follow;
+        !is_stopped && !self.is_aborted() && self.may_send(now)
+    }
+
     fn looks(&self, worker: usize, now: Instant) -> bool {
         loop {
             if now.0 < self.lease.load(Ordering::Relaxed) {
@@ -234,6 +242,26 @@ mod tests {
         assert!(controls.may_look(0, Instant(3 * SECOND)) && !controls.may_look(0, Instant(5 * SECOND)));
         assert_eq!(controls.stop_at(), Some(Instant(2 * SECOND)));
         assert_eq!(controls.lease_ended(), Some(Instant(3 * SECOND + 1)));
+    }
+
+    #[test]
+    fn what_is_asked_beside_a_load_ends_with_it() {
+        let controls = Controls::new(Clock::start(), 1).expect("a waker");
+        assert!(controls.may_ask(false) && controls.may_ask(true));
+        controls.stop_from(Instant(u64::MAX - 1));
+        assert!(controls.may_ask(false), "it is ahead");
+        controls.withhold_all(Instant(0));
+        assert!(!controls.may_ask(false) && controls.may_ask(true), "steps of journeys go on");
+        controls.abort();
+        assert!(!controls.may_ask(true));
+        let led = led();
+        assert!(led.may_ask(true));
+        led.end_lease();
+        assert!(!led.may_ask(true));
+        // Nobody has found it ended yet.
+        let led = Controls::new(Clock::start(), 1).expect("a waker");
+        led.lease_until(Instant(0));
+        assert!(!led.may_ask(true));
     }
 
     #[test]

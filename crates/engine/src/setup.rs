@@ -104,11 +104,15 @@ pub struct Refreshing {
 }
 
 impl Refreshing {
-    /// Starts the thread. `None` if no request is to be repeated.
+    /// Starts the thread. `None` if no request is to be repeated. Nothing is asked any more once `may_ask` says no: it is looked at
+    /// before each request, however long the run still waits for answers.
     ///
     /// # Errors
     /// The system can't start a thread.
-    pub fn start<P: Words>(setup: Setup<P>) -> std::io::Result<Option<Refreshing>>
+    pub fn start<P: Words>(
+        setup: Setup<P>,
+        may_ask: impl Fn() -> bool + Send + 'static,
+    ) -> std::io::Result<Option<Refreshing>>
     where
         Setup<P>: Send + 'static,
     {
@@ -126,7 +130,7 @@ impl Refreshing {
                 let next = due.iter().enumerate().filter_map(|(number, at)| Some(((*at)?, number))).min();
                 let Some((at, number)) = next else { return refreshed };
                 let wait = Duration::from_nanos(at.since(clock.now()).0);
-                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) || !may_ask() {
                     return refreshed;
                 }
                 let of_one = &mut refreshed[number];

@@ -4,7 +4,7 @@ use crate::bounded;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -156,8 +156,15 @@ fn pem(path: &Path, what: &'static str) -> Result<Vec<u8>, TlsError> {
     bounded::read(path, PEM_BYTES_MAX).map_err(cant)
 }
 
-fn pem_error(what: &'static str, path: &Path, e: rustls::pki_types::pem::Error) -> TlsError {
-    TlsError::Pem { what, path: path.to_path_buf(), reason: e.to_string() }
+/// Without the lines of the file that the error holds: it may be any file, and what stands in it anybody's secret.
+fn pem_error(what: &'static str, path: &Path, e: pem::Error) -> TlsError {
+    let reason = match e {
+        pem::Error::MissingSectionEnd { .. } => "a section has no end".into(),
+        pem::Error::IllegalSectionStart { .. } => "a section begins with a wrong line".into(),
+        pem::Error::Base64Decode(_) => "a section is not in base64".into(),
+        other => other.to_string(),
+    };
+    TlsError::Pem { what, path: path.to_path_buf(), reason }
 }
 
 /// Trusts certificates issued by the given authorities, or by the system's. It also trusts each given certificate

@@ -208,6 +208,7 @@ mod tests {
                 workers_per_agent: 1,
                 agents_if_equal: Some(355),
                 if_open_before: None,
+                auto_max: None,
                 bounds: vec![
                     bound(Limit::Ports, 355, 14_454_784.9, Some(1.445_478)),
                     bound(Limit::Opening, 120, 21_351_125.9, None),
@@ -324,6 +325,18 @@ mod tests {
         );
         assert!(text.contains("connections opened before the load"), "{text}");
         assert!(!text.contains("--open-before") && !text.contains("one worker, while"), "{text}");
+    }
+
+    /// A run that is started without more words would stop below what was promised.
+    #[test]
+    fn more_connections_than_a_run_opens_by_itself() {
+        let flat = |doc: &SizeDocument| shown(doc).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut doc = document();
+        assert!(!flat(&doc).contains("-c auto"));
+        doc.fleet.auto_max = Some(10_000_384);
+        assert!(flat(&doc).contains("say how many (run -c auto:10000384)."), "{}", flat(&doc));
+        doc.fleet.is_enough = false;
+        assert!(!flat(&doc).contains("-c auto"), "it is of no use to a fleet that is not enough");
     }
 
     /// What all agents meet has a greatest number of them, and a remedy where it breaks first.

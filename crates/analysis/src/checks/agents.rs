@@ -53,6 +53,11 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
     let who = who.join(", and ");
     let first = who.chars().next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     let what = match agents.lost {
+        _ if case.evidence.is_part => "how many arrivals of this part are missing is not known".to_string(),
+        Some(lost) if agents.is_more_lost => format!(
+            "what came of {} is not known, nor of the requests that would have followed them",
+            text::arrivals(lost)
+        ),
         Some(lost) => {
             let all = case.evidence.scheduled + lost;
             format!("what came of {} arrivals is not known", text::of(lost, all))

@@ -69,6 +69,9 @@ const fn entry(of: Name, name: &'static str, value: f64, max: f64, source: &'sta
     Entry { of, name, value, source, max }
 }
 
+/// Real answers differ more in time than those of the lab on a quiet machine, and fill more cells of a histogram.
+const BYTES: &str = "measured: tools/measure-agents bytes, other work going on";
+
 /// Most that a time in µs, or a number, may be.
 const MUCH: f64 = 1e12;
 
@@ -110,13 +113,13 @@ pub const TABLE: [Entry; 21] = [
     entry(Name::Descriptors, "descriptors", 524_288.0, MUCH, "read: systemd, the hard limit of a service"),
     entry(Name::RequestHead, "request_head_bytes", 150.0, MUCH, "reasoned: a request line and five fields"),
     entry(Name::AnswerHead, "answer_head_bytes", 250.0, MUCH, "reasoned: a status line and eight fields"),
-    entry(Name::BusAt1k, "bus_bytes_at_1k", 5_800.0, MUCH, "measured: tools/measure-agents bytes"),
-    entry(Name::BusAt10k, "bus_bytes_at_10k", 10_800.0, MUCH, "measured: tools/measure-agents bytes"),
-    entry(Name::BusAt40k, "bus_bytes_at_40k", 17_500.0, MUCH, "measured: tools/measure-agents bytes"),
+    entry(Name::BusAt1k, "bus_bytes_at_1k", 5_800.0, MUCH, BYTES),
+    entry(Name::BusAt10k, "bus_bytes_at_10k", 10_800.0, MUCH, BYTES),
+    entry(Name::BusAt40k, "bus_bytes_at_40k", 17_500.0, MUCH, BYTES),
     entry(
         Name::BusMost,
         "bus_bytes_most",
-        67_000.0,
+        67_500.0,
         MUCH,
         "measured: tools/measure-agents full, 67.5 kB at 2,000,000/s",
     ),
@@ -125,28 +128,28 @@ pub const TABLE: [Entry; 21] = [
         "bus_bytes_per_operation",
         1_200.0,
         MUCH,
-        "measured: tools/measure-agents bytes, 1.0 to 1.2 kB, the upper end",
+        "measured: tools/measure-agents bytes, 0.3 to 1.2 kB, the upper end",
     ),
     entry(
         Name::BusTakes,
         "bus_bytes_per_s",
         87.5e6,
         MUCH,
-        "reasoned: 0.7 of a network of 1 Gbit/s; 30 MB/s took 12 % of a core (tools/measure-agents carries)",
+        "reasoned: 0.7 of a network of 1 Gbit/s; 30 MB/s took 24 % of a core (tools/measure-agents carries)",
     ),
     entry(
         Name::MergePerAgent,
         "merge_ms_per_agent_second",
         0.5,
         MUCH,
-        "measured: tools/measure-agents merge, 0.37; fuller histograms take more",
+        "measured: tools/measure-agents merge, 0.38; fuller histograms take more",
     ),
     entry(
         Name::MergePerOperation,
         "merge_ms_per_operation",
         0.07,
         MUCH,
-        "measured: tools/measure-agents merge, 0.056; fuller histograms take more",
+        "measured: tools/measure-agents merge, 0.048; fuller histograms take more",
     ),
     entry(Name::AgentBase, "agent_base_cores", 0.06, 1.0, "measured: tools/measure-agents size"),
 ];

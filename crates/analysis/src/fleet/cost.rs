@@ -133,7 +133,7 @@ mod tests {
     fn the_bus_has_what_was_measured() {
         let constants = Constants::default();
         for (rate, bytes) in
-            [(1.0, 5_800.0), (1e3, 5_800.0), (1e4, 10_800.0), (4e4, 17_500.0), (1e12, 67_000.0)]
+            [(1.0, 5_800.0), (1e3, 5_800.0), (1e4, 10_800.0), (4e4, 17_500.0), (1e12, 67_500.0)]
         {
             assert!((PLAIN.bus_bytes(rate, &constants) - bytes).abs() < 1e-6, "{rate}");
         }
@@ -141,7 +141,7 @@ mod tests {
             let back = PLAIN.bus_per_s(PLAIN.bus_bytes(rate, &constants), &constants);
             assert!((back / rate - 1.0).abs() < 1e-9, "{rate}: {back}");
         }
-        assert_eq!([5_799.0, 67_000.0].map(|bytes| PLAIN.bus_per_s(bytes, &constants)), [0.0, f64::INFINITY]);
+        assert_eq!([5_799.0, 67_500.0].map(|bytes| PLAIN.bus_per_s(bytes, &constants)), [0.0, f64::INFINITY]);
         let four = Requests { operations: 4, ..PLAIN };
         assert_eq!(four.bus_per_s(9_399.0, &constants), 0.0);
         assert!((four.merge_ms(&constants) - 0.71).abs() < 1e-12);

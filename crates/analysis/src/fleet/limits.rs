@@ -5,6 +5,7 @@ use super::dealt::Dealing;
 use super::{Agent, CLOSE, Fleet, Load, Machine, Total, whole_up};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unblink_core::dispatch::{AUTO_CONNECTIONS_MAX, ports_found_quickly};
 
 /// Descriptors of an agent besides its connections: its record, its timers and its log, for each worker.
 const OTHER_FILES: f64 = 64.0;
@@ -207,6 +208,7 @@ impl<'a> Bounds<'a> {
             }
             false => (whole_up(per_s * self.held_s()), needed(self.held_s()), needed(load.latency_s)),
         };
+        let auto = u64::from(AUTO_CONNECTIONS_MAX).min(ports_found_quickly(self.ports as u64));
         let bus = load.requests.bus_bytes(per_s, constants);
         let agents = f64::from(dealing.agents);
         let base = constants.get(Name::AgentBase);
@@ -217,6 +219,7 @@ impl<'a> Bounds<'a> {
             workers_per_agent: dealing.workers,
             agents_if_equal: None,
             if_open_before: None,
+            auto_max: (!load.open_before && connections > auto).then(|| self.pool(dealing)),
             bounds,
             per_s_max,
             stall_s_max,

@@ -122,6 +122,10 @@ pub struct Fleet {
     /// What would be enough if connections were opened before the load; absent unless it is less, or this fleet is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_open_before: Option<OpenBefore>,
+    /// What `run -c auto:N` must say for the connections of the stall; absent where `auto` by itself opens as many, and where they are
+    /// opened before the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_max: Option<u64>,
     /// What each limit allows, the one that breaks first in front.
     pub bounds: Vec<Bound>,
     /// The highest rate that it carries through the stall.

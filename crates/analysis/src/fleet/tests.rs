@@ -83,6 +83,8 @@ fn no_fleet_is_enough_where_connections_are_opened_too_slowly() {
     assert_eq!((before.total.connections, before.total.connections_at_rest), (10_000_384, 10_000_384));
     assert!((before.stall_s_max - 1.445_478_4).abs() < 1e-9, "{}", before.stall_s_max);
 
+    assert_eq!(before.auto_max, None);
+
     let calm = sized(&Load { stall_s: 0.02, ..load });
     assert!(calm.is_enough && calm.bounds.iter().all(|bound| bound.limit != Limit::Opening));
     assert_eq!((calm.stall_s_max, &calm.if_open_before), (0.02, &None));
@@ -103,6 +105,19 @@ fn a_fleet_grows_for_opening_connections() {
     let of_few = few.if_open_before.map(|before| before.agents);
     assert_eq!((few.is_enough, few.bounds[0].limit, of_few), (false, Limit::Opening, Some(165)));
     assert!(!size(&load, &one, &Constants::default(), Some(35)).is_enough);
+}
+
+/// `auto` stops by itself at 45 % of 28,232 ports, or at 20,000 connections; what is said instead is dealt equally.
+#[test]
+fn a_stall_may_take_more_connections_than_a_run_opens_by_itself() {
+    let fleet = sized(&TEN_MILLION);
+    assert_eq!((fleet.largest.connections, fleet.auto_max), (19_532, Some(10_000_384)));
+    let by_itself = |stall_s| sized(&Load { stall_s, per_s: 10_000.0, ..TEN_MILLION });
+    assert_eq!((by_itself(1.269).agents, by_itself(1.269).auto_max), (1, None));
+    assert_eq!((by_itself(1.2691).agents, by_itself(1.2691).auto_max), (1, Some(4 * 3_173)));
+    let two_addresses = |stall_s| sized(&Load { stall_s, per_s: 10_000.0, addresses: 2, ..TEN_MILLION });
+    assert_eq!(two_addresses(2.0).auto_max, None);
+    assert_eq!(two_addresses(2.001).auto_max, Some(4 * 5_003));
 }
 
 /// Each share of a pool has as many connections: enough for the share with most streams, of which an agent's others have fewer.

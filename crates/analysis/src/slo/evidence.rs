@@ -31,6 +31,8 @@ pub struct Run {
     pub users: Option<u64>,
     /// Arrivals of machines that were lost, of which nobody knows what came.
     pub lost: u64,
+    /// How much was lost of that which is judged is not known: neither its best nor its worst can be told.
+    pub loss_is_unbounded: bool,
     /// `ok` per second up to the last completion.
     pub achieved_per_s: f64,
     /// `ok` per second of the load's own length: the same without the time that the last answers took.
@@ -38,6 +40,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Of some of it nobody knows what came.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost > 0 || self.loss_is_unbounded
+    }
+
     /// How what was found can have moved `figure`.
     pub(super) fn moved(&self, figure: Figure) -> Moved {
         match figure.unit() {

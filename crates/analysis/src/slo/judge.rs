@@ -133,7 +133,7 @@ pub fn judge_windows(
         _ => (VerdictStatus::Inconclusive, Reason::Windows),
     };
     let is_flattered = verdict == VerdictStatus::Pass && run.moved(objective.figure).may_flatter();
-    if verdict != VerdictStatus::Inconclusive && run.lost > 0 {
+    if verdict != VerdictStatus::Inconclusive && run.has_lost() {
         // In which windows they fell due is not known.
         return judgement.decided(VerdictStatus::Inconclusive, Reason::Lost);
     }

@@ -18,8 +18,11 @@ pub(super) fn in_spite_of_lost(
     run: &Run,
     judge: impl Fn(&Objective) -> Judgement,
 ) -> Judgement {
-    if run.lost == 0 || judgement.verdict == VerdictStatus::Inconclusive {
+    if !run.has_lost() || judgement.verdict == VerdictStatus::Inconclusive {
         return judgement;
+    }
+    if run.loss_is_unbounded {
+        return judgement.decided(VerdictStatus::Inconclusive, Reason::Lost);
     }
     // An answer that never comes makes everything worse. What is met must be so at its worst, what is missed at its best.
     let asks_for_good = objective.is_upper_limit() == objective.figure.is_better_small();

@@ -79,6 +79,7 @@ impl World {
             users: None,
             bursts: None,
             lost: 0,
+            loss_is_unbounded: false,
             achieved_in_load_per_s: rate,
         };
         run(&mut facts);

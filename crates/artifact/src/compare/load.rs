@@ -52,7 +52,7 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
         [a, b].map(|run| run.operations.iter().map(|of| of.plan.clone()).collect::<Vec<_>>());
     let a = Offered { plan: &a.plan, loads: &loads_a, operations: &operations_a };
     let b = Offered { plan: &b.plan, loads: &loads_b, operations: &operations_b };
-    load_difference(a, b).or_else(|| in_words(pairs))
+    joined([load_differences(a, b), differing(pairs)].concat())
 }
 
 /// Its journeys with all their steps.
@@ -83,6 +83,10 @@ fn journeys(run: &RunDocument) -> Told {
 
 /// What two loads differ in, seeds and threads aside.
 pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
+    joined(load_differences(x, y))
+}
+
+fn load_differences(x: Offered<'_>, y: Offered<'_>) -> Vec<String> {
     let model = |load: Offered<'_>| {
         let models = load.loads.iter().map(|load| format!("{:?}", load.model()).to_lowercase());
         Told::exact(models.collect::<Vec<_>>().join(" and "))
@@ -100,7 +104,7 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
     let (models, offers, mixes) = ([x, y].map(model), [x, y].map(offered), [x, y].map(mix));
     let (x, y) = (x.plan, y.plan);
     let ([model_x, model_y], [offer_x, offer_y], [mix_x, mix_y]) = (models, offers, mixes);
-    let pairs = [
+    differing([
         ("has a load that is", model_x, model_y),
         ("was offered", offer_x, offer_y),
         ("asks for its requests", mix_x, mix_y),
@@ -112,8 +116,7 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
         ("has a limit of requests of", at_most(x.requests_max), at_most(y.requests_max)),
         ("tries its requests", retries(x), retries(y)),
         ("ends at a precision of", precision(x), precision(y)),
-    ];
-    in_words(pairs)
+    ])
 }
 
 /// What its requests are filled in with.
@@ -210,11 +213,17 @@ fn short(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-fn in_words<const N: usize>(pairs: [(&str, Told, Told); N]) -> Option<String> {
-    let (verb, a, b) = pairs.into_iter().find(|(_, a, b)| a.exact != b.exact)?;
-    // What only further digits tell apart is said with all of them.
-    let (a, b) = if a.short == b.short { (a.exact, b.exact) } else { (a.short, b.short) };
-    Some(format!("the first {verb} {}, the other {verb} {}", a.trim(), b.trim()))
+fn differing<const N: usize>(pairs: [(&str, Told, Told); N]) -> Vec<String> {
+    let in_words = |(verb, a, b): (&str, Told, Told)| {
+        // What only further digits tell apart is said with all of them.
+        let (a, b) = if a.short == b.short { (a.exact, b.exact) } else { (a.short, b.short) };
+        format!("the first {verb} {}, the other {verb} {}", a.trim(), b.trim())
+    };
+    pairs.into_iter().filter(|(_, a, b)| a.exact != b.exact).map(in_words).collect()
+}
+
+fn joined(differences: Vec<String>) -> Option<String> {
+    (!differences.is_empty()).then(|| differences.join("; "))
 }
 
 fn real(run: &RunDocument) -> String {

@@ -19,6 +19,7 @@ use crate::header::RunHeader;
 use crate::names::few;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, ComparisonVerdict, NoVerdict};
+use unblink_analysis::finding::FindingCode;
 use unblink_analysis::quantile::nearest_rank;
 use unblink_analysis::validity::{GENERATOR_IS_NARROWEST, is_targets_doing};
 use unblink_core::record::Apart;
@@ -137,15 +138,30 @@ pub fn run_folders(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
 /// Does this run count? If not, why not.
 pub fn left_out(document: &RunDocument) -> Option<String> {
     let worst = document.validity.findings.first();
+    let share = share(document);
     match (document.status, document.validity.status) {
         (RunStatus::Running, _) => Some("it still goes on, or was killed".into()),
         (RunStatus::Interrupted, _) => Some("it was interrupted".into()),
         (RunStatus::Aborted, _) => Some("it was stopped early, by --abort-on or a guard".into()),
+        (RunStatus::Complete, _) if share.is_some() => share.map(|name| {
+            format!(
+                "it is {name} of a load, and no run: merge the folders of all its machines (unblink merge)"
+            )
+        }),
         (RunStatus::Complete, ValidityStatus::Invalid) => {
             Some(worst.map_or("it is invalid".into(), |finding| format!("invalid: {}", finding.message)))
         }
-        (RunStatus::Complete, _) => None,
+        (RunStatus::Complete, _) => {
+            let lacks = document.validity.finding(FindingCode::AgentsLost);
+            lacks.map(|finding| format!("the load was not that of all its machines: {}", finding.message))
+        }
     }
+}
+
+/// What only some of a load's machines have measured is no run: the target met the others, too, or should have.
+fn share(document: &RunDocument) -> Option<String> {
+    document.validity.finding(FindingCode::OneShare)?;
+    document.agents.first().map(|agent| agent.plan.name())
 }
 
 /// Did the target fail under this load, with a generator that did its part? A complete run is then invalid by the
@@ -159,6 +175,7 @@ pub fn target_failed(document: &RunDocument) -> Option<String> {
     };
     let is_complete = document.status == RunStatus::Complete;
     let first = *invalidating.peek()?;
+    let is_complete = is_complete && share(document).is_none();
     (is_complete && invalidating.all(is_targets_doing)).then(|| first.message.clone())
 }
 

@@ -95,6 +95,11 @@ pub struct ClockReading {
 }
 
 impl Agent {
+    /// Its own record says that it ended so. False where that was not merged.
+    pub fn is(&self, status: RunStatus) -> bool {
+        self.result.as_ref().is_some_and(|result| result.status == status)
+    }
+
     /// By how much its arrivals may have been moved against the coordinator's clock: by the error of the first comparison, or later by
     /// what its clock has drifted since, which is known with the error of the last one. `None` where nobody compared them.
     pub(crate) fn clock_error_ns(&self) -> Option<u64> {
@@ -113,6 +118,10 @@ pub struct AgentResult {
     pub status: RunStatus,
     /// Where its measured arrivals ended.
     pub arrivals: Arrivals,
+    /// Measured arrivals of its schedule that fell due, of `due` in all: without requests that follow others, and with those of a
+    /// transient that was left out. Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<u64>,
     /// Where its load ended, after t = 0; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_to_ns: Option<u64>,
@@ -128,6 +137,13 @@ pub struct AgentResult {
     pub generator: Generator,
 }
 
+impl AgentResult {
+    /// How many of its schedule's arrivals fell due.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.unwrap_or_else(|| self.arrivals.due())
+    }
+}
+
 /// How many of the shares of a load are none of these machines'. 0 without any.
 pub fn shares_missing<'a>(agents: impl IntoIterator<Item = &'a AgentPlan>) -> u32 {
     let mut agents = agents.into_iter().peekable();
@@ -135,9 +151,18 @@ pub fn shares_missing<'a>(agents: impl IntoIterator<Item = &'a AgentPlan>) -> u3
     of.saturating_sub(agents.map(AgentPlan::shares).fold(0, u32::saturating_add))
 }
 
+/// The record of some machine breaks off.
+pub(crate) fn breaks_off(agents: &[Agent]) -> bool {
+    agents.iter().any(|agent| agent.is(RunStatus::Running))
+}
+
 /// Measured arrivals of which nothing was heard: those of machines whose record is not here, and what is missing of records
 /// that break off. `None` where that can't be counted: a closed load has no schedule.
 pub(crate) fn lost(agents: &[Agent]) -> Option<u64> {
+    // Whatever is known to have been under way is a handful of what its users would have asked for.
+    if agents.iter().any(|agent| agent.is(RunStatus::Running) && agent.plan.due.is_none()) {
+        return None;
+    }
     let plans = || agents.iter().map(|agent| &agent.plan);
     let missing = match shares_missing(plans()) {
         0 => 0,
@@ -152,13 +177,12 @@ pub(crate) fn lost(agents: &[Agent]) -> Option<u64> {
 
 /// Measured arrivals that machines did not offer which their users stopped while others went on to the planned end.
 pub(crate) fn stopped(agents: &[Agent]) -> u64 {
-    let with_status = |status| {
-        agents.iter().filter(move |agent| agent.result.as_ref().is_some_and(|result| result.status == status))
-    };
-    if with_status(RunStatus::Complete).next().is_none() {
+    if !agents.iter().any(|agent| agent.is(RunStatus::Complete)) {
         return 0;
     }
-    let missing = with_status(RunStatus::Interrupted)
-        .filter_map(|agent| Some(agent.plan.due?.saturating_sub(agent.result.as_ref()?.arrivals.due())));
+    let missing = agents
+        .iter()
+        .filter(|agent| agent.is(RunStatus::Interrupted))
+        .filter_map(|agent| Some(agent.plan.due?.saturating_sub(agent.result.as_ref()?.begun())));
     missing.sum()
 }

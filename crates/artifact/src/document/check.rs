@@ -1,6 +1,6 @@
 //! What a document must have, whoever wrote it.
 
-use super::{Journey, RunDocument, RunStatus};
+use super::{Journey, RunDocument, RunStatus, breaks_off};
 
 impl RunDocument {
     /// A document that anybody may have written has what each must have.
@@ -24,7 +24,7 @@ impl RunDocument {
     /// Of requests that were lost with a machine, nobody knows what became of them, and those that were withheld never fell due.
     fn check_steps(&self) -> Result<(), String> {
         let is_alike = self.plan.warmup_ns == 0;
-        let is_known = self.arrivals.lost == 0 && self.arrivals.withheld == 0;
+        let is_known = self.arrivals.lost == 0 && self.arrivals.withheld == 0 && !breaks_off(&self.agents);
         let mut journeys = self.journeys.iter().filter(|_| is_known);
         journeys.try_for_each(|journey| journey.check_requests(&self.operations, is_alike))
     }

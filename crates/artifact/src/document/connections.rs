@@ -310,7 +310,7 @@ pub struct FailedAttempts {
 }
 
 /// What a machine has too few of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineLimit {
     /// `ulimit -n`.

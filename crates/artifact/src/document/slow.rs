@@ -1,5 +1,6 @@
 //! The slowest arrivals, and their traces at the target.
 
+use super::{Agent, AgentPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,10 @@ pub struct SlowArrival {
     /// Its place in `origins`. Absent where the run has one origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<u8>,
+    /// The first share of the machine that offered it, as `first` in `agents`. Absent in a run of one machine, and where earlier
+    /// versions merged several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<u32>,
     /// Number of the connection's slot; `null` when it was never sent.
     pub connection: Option<u32>,
     /// Status of the answer; `null` without one.
@@ -65,6 +70,12 @@ pub struct SlowArrival {
 }
 
 impl SlowArrival {
+    /// Who of several machines offered it.
+    pub fn machine<'a>(&self, agents: &'a [Agent]) -> Option<&'a AgentPlan> {
+        let share = self.share?;
+        agents.iter().map(|agent| &agent.plan).find(|plan| plan.first == share)
+    }
+
     /// It may have taken longer than was waited for.
     pub fn is_censored(&self) -> bool {
         ["timed_out", "unfinished", "unsent"].contains(&self.outcome.as_str())

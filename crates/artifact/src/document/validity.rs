@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use unblink_analysis::finding::FindingCode;
 pub use unblink_analysis::finding::Severity;
 pub use unblink_analysis::validity::Status as ValidityStatus;
 
@@ -13,6 +14,13 @@ pub struct Validity {
     pub status: ValidityStatus,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
+}
+
+impl Validity {
+    /// What was found with this name, if it was.
+    pub fn finding(&self, code: FindingCode) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.code == code.code())
+    }
 }
 
 /// Something that a reader must know before the figures.

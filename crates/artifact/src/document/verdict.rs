@@ -146,6 +146,6 @@ pub enum GuardKind {
     Lease,
     /// A machine was not ready at the start that was settled beforehand, or was told to end before it, and so sent nothing.
     LateStart,
-    /// A machine of many could not write its record any more, or no bus kept it: the others would never have known of it.
+    /// A machine of many could not write its record any more, or nothing of it came to whoever leads them: no rule would have seen the load.
     Record,
 }

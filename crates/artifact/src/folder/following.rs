@@ -1,11 +1,21 @@
 //! The folders of machines that offer a load together, while they do.
 
-use super::merged_header::merged_header;
+use super::merged_header::{MergeError, merged_header};
 use super::merging::Merging;
 use super::{FolderError, read_folder};
+use crate::document::shares_missing;
 use crate::header::RunHeader;
 use std::path::{Path, PathBuf};
 use unblink_core::record::Interval;
+
+/// One interval of all.
+pub struct Followed<'a> {
+    /// What they recorded in it.
+    pub interval: &'a Interval,
+    /// Every machine of the run has its part in it. One of which something is missing has broken off, has ended, or was never heard:
+    /// what they do in a second together is less then, through no fault of the target.
+    pub is_whole: bool,
+}
 
 /// Run folders that still grow, as one run.
 pub struct Following {
@@ -16,16 +26,30 @@ pub struct Following {
 }
 
 impl Following {
-    /// Follows `dirs`, once all of them have begun; `None` before. What is wrong with them for good is said by who merges them
-    /// in the end.
-    pub fn open(dirs: &[PathBuf]) -> Option<Following> {
-        let runs: Result<Vec<_>, FolderError> = dirs.iter().map(|dir| read_folder(dir)).collect();
-        let mut runs = runs.ok()?;
+    /// Follows `dirs`, once all of them have begun that are not `over`; `None` before. Of one that is over nothing may ever have come
+    /// that can be read.
+    ///
+    /// # Errors
+    /// Whatever is still to come of them, they are not those of one run.
+    pub fn open(dirs: &[PathBuf], over: impl Fn(&Path) -> bool) -> Result<Option<Following>, MergeError> {
+        let read = dirs.iter().map(|dir| (dir, read_folder(dir)));
+        let runs: Result<Vec<_>, FolderError> =
+            read.filter(|(dir, run)| run.is_ok() || !over(dir)).map(|(_, run)| run).collect();
+        // The beginning of one has not come as a whole.
+        let Ok(mut runs) = runs else { return Ok(None) };
         runs.sort_by_key(|run| run.header.agents.first().map(|agent| agent.first));
-        let header = merged_header(&runs).ok()?;
-        let merging = Merging::open(&runs, header.layout()).ok()?;
-        let dirs = runs.iter().map(|run| run.dir().to_path_buf()).collect();
-        merging.is_begun().then_some(Following { header, dirs, merging })
+        if runs.is_empty() {
+            return Ok(None);
+        }
+        let header = merged_header(&runs)?;
+        let Ok(merging) = Merging::open(&runs, header.layout()) else { return Ok(None) };
+        let dirs: Vec<PathBuf> = runs.iter().map(|run| run.dir().to_path_buf()).collect();
+        Ok(merging.is_begun(|place| over(&dirs[place])).then_some(Following { header, dirs, merging }))
+    }
+
+    /// More is waited for.
+    pub fn goes_on(&self) -> bool {
+        self.merging.goes_on()
     }
 
     /// What the run is to do.
@@ -38,9 +62,13 @@ impl Following {
     ///
     /// # Errors
     /// A folder holds something else than intervals.
-    pub fn next(&mut self, over: impl Fn(&Path) -> bool) -> Result<Option<&Interval>, FolderError> {
+    pub fn next(&mut self, over: impl Fn(&Path) -> bool) -> Result<Option<Followed<'_>>, FolderError> {
         let dirs = &self.dirs;
-        self.merging.next_of(|place| !over(&dirs[place]))
+        if self.merging.next_of(|place| !over(&dirs[place]))?.is_none() {
+            return Ok(None);
+        }
+        let is_whole = self.merging.is_whole() && shares_missing(&self.header.agents) == 0;
+        Ok(Some(Followed { interval: self.merging.last(), is_whole }))
     }
 }
 
@@ -106,7 +134,7 @@ mod tests {
     /// Intervals as (start, length, due, answers, waiting).
     fn seen(following: &mut Following, over: bool) -> Vec<(u64, u64, u64, u64, u64)> {
         let mut all = Vec::new();
-        while let Some(interval) = following.next(|_| over).expect("readable") {
+        while let Some(Followed { interval, .. }) = following.next(|_| over).expect("readable") {
             let (measured, track) = (&interval.bank.counters.measured, interval.bank.track(Series::Response));
             let (start, length) = (interval.start.0, interval.length.0);
             all.push((
@@ -138,7 +166,7 @@ mod tests {
                     is_all &= grow(from, to, LINES_FILE, lines) & grow(from, to, HLOG_FILE, hlog);
                 }
                 if following.is_none() {
-                    following = Following::open(&dirs);
+                    following = Following::open(&dirs, |_| false).expect("of one run");
                 }
                 if let Some(following) = &mut following {
                     found.extend(seen(following, false));
@@ -152,13 +180,85 @@ mod tests {
     fn who_gives_no_more_is_not_waited_for() {
         let place = tempfile::tempdir().expect("a folder");
         let whole = written(place.path());
-        assert!(Following::open(&[place.path().join("nobody"), whole[0].clone()]).is_none());
+        let of = |dirs: &[PathBuf]| Following::open(dirs, |_| false).expect("of one run");
+        let nobody = place.path().join("nobody");
+        let begun = [nobody.clone(), whole[0].clone()];
+        assert!(of(&[]).is_none() && of(&begun).is_none());
+        // One that died before all of its header had come.
+        let without = Following::open(&begun, |dir| dir == nobody).expect("of one run");
+        assert_eq!(seen(&mut without.expect("the other has begun"), false).len(), 3);
         let lines = fs::read_to_string(whole[1].join(LINES_FILE)).expect("lines");
         let first: Vec<&str> = lines.lines().take(2).collect();
         fs::write(whole[1].join(LINES_FILE), first.join("\n") + "\n").expect("cut off behind an interval");
-        let mut following = Following::open(&whole).expect("both have begun");
+        let mut following = of(&whole).expect("both have begun");
         assert_eq!(seen(&mut following, false), [(0, 2, 14, 14, 2)]);
+        assert!(following.goes_on());
         assert_eq!(seen(&mut following, true), [(2, 1, 3, 3, 1)]);
         assert_eq!(seen(&mut following, true), []);
+        assert!(!following.goes_on());
+    }
+
+    /// Nobody waits for what never comes: that they will be one run.
+    #[test]
+    fn who_is_of_another_run_is_told_at_once() {
+        let place = tempfile::tempdir().expect("a folder");
+        let whole = written(place.path());
+        let other = fs::read_to_string(whole[1].join(RUN_FILE)).expect("a header");
+        let [before, after] = ["\"GET /\"", "\"GET /other\""];
+        assert!(other.contains(before));
+        fs::write(whole[1].join(RUN_FILE), other.replace(before, after)).expect("written");
+        let why = Following::open(&whole, |_| false).err().expect("they differ").to_string();
+        assert!(why.contains("not parts of one run") && why.contains("operations"), "{why}");
+    }
+
+    /// Where intervals end, and whether both machines have their part in them.
+    fn wholes(following: &mut Following, over: bool) -> Vec<(u64, bool)> {
+        let mut all = Vec::new();
+        while let Some(Followed { interval, is_whole }) = following.next(|_| over).expect("readable") {
+            all.push(((interval.start + interval.length).0 / 1_000_000_000, is_whole));
+        }
+        all
+    }
+
+    #[test]
+    fn an_interval_that_lacks_a_machine_says_so() {
+        let place = tempfile::tempdir().expect("a folder");
+        let whole = written(place.path());
+        let of = |dirs: &[PathBuf]| Following::open(dirs, |_| false).expect("of one run");
+        let mut following = of(&whole).expect("both have begun");
+        assert_eq!(wholes(&mut following, true), [(2, true), (3, true)]);
+        // Nothing ever comes of the other one.
+        let mut alone = of(&whole[..1]).expect("it has begun");
+        assert_eq!(wholes(&mut alone, true), [(1, false), (2, false), (3, false)]);
+        let lines = fs::read_to_string(whole[1].join(LINES_FILE)).expect("lines");
+        let first: Vec<&str> = lines.lines().take(2).collect();
+        fs::write(whole[1].join(LINES_FILE), first.join("\n") + "\n").expect("cut off behind an interval");
+        let mut following = of(&whole).expect("both have begun");
+        assert_eq!(wholes(&mut following, false), [(2, true)], "it may still come");
+        assert_eq!(wholes(&mut following, true), [(3, false)]);
+    }
+
+    /// Files under `place` that this process has open.
+    fn open_in(place: &Path) -> usize {
+        let place = place.canonicalize().expect("it is there");
+        let all = fs::read_dir("/proc/self/fd").expect("a list of what is open");
+        let open = all.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
+        open.filter(|file| file.starts_with(&place)).count()
+    }
+
+    /// Machines may be more than files may be open.
+    #[test]
+    fn no_file_stays_open() {
+        let place = tempfile::tempdir().expect("a folder");
+        let whole = written(place.path());
+        let held = fs::File::open(whole[0].join(LINES_FILE)).expect("it is there");
+        assert_eq!(open_in(place.path()), 1, "one that is open is seen");
+        drop(held);
+        let mut following = Following::open(&whole, |_| false).expect("of one run").expect("both have begun");
+        assert_eq!(open_in(place.path()), 0);
+        while following.next(|_| false).expect("readable").is_some() {
+            assert_eq!(open_in(place.path()), 0);
+        }
+        assert_eq!(open_in(place.path()), 0, "and more may come");
     }
 }

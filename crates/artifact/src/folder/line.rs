@@ -135,6 +135,9 @@ struct SlowLine {
     operation: u32,
     #[serde(default, skip_serializing_if = "is_first")]
     origin: u8,
+    /// The first one of the machine that offered it, where records of several are merged. Missing in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<u32>,
     intended_ns: u64,
     sent_ns: Option<u64>,
     ended_ns: u64,
@@ -269,7 +272,7 @@ impl IntervalLine {
         }
         let mut slowest = Slowest::default();
         for slow in &self.slowest {
-            slowest.offer(slow.arrival(&kinds)?);
+            slowest.offer(slow.arrival(header, &kinds)?);
         }
         interval.bank.slowest = slowest;
         let samples = [&self.sample].into_iter().chain(&self.samples_beyond);
@@ -300,27 +303,27 @@ impl SlowLine {
             index: slow.index,
             operation: slow.operation,
             origin: slow.origin,
+            share: slow.share.filter(|_| header.agents.len() > 1),
             intended_ns: slow.intended.0,
             sent_ns: slow.sent.map(|sent| sent.0),
             ended_ns: slow.ended.0,
             connection: slow.connection,
             status: slow.code.filter(|_| header.codes.is_none()).map_or(0, Code::status),
             code: slow.code.filter(|_| header.codes.is_some()).map(|code| header.code_name(code)),
-            outcome: match slow.outcome {
-                Outcome::Ok => "ok".to_string(),
-                Outcome::TimedOut => "timed_out".to_string(),
-                Outcome::Unfinished => "unfinished".to_string(),
-                Outcome::Unsent => "unsent".to_string(),
-                Outcome::Failed(kind) => header.failure_code(kind.index()),
-            },
+            outcome: header.outcome_name(slow.outcome),
         }
     }
 
-    fn arrival(&self, kinds: &Kinds<'_>) -> Result<SlowArrival, String> {
+    fn arrival(&self, header: &RunHeader, kinds: &Kinds<'_>) -> Result<SlowArrival, String> {
         Ok(SlowArrival {
             index: self.index,
             operation: self.operation,
             origin: self.origin,
+            // All in the record of one machine are its own.
+            share: match &header.agents[..] {
+                [machine] => Some(machine.first),
+                _ => self.share,
+            },
             intended: Instant(self.intended_ns),
             sent: self.sent_ns.map(Instant),
             ended: Instant(self.ended_ns),

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::document::{Agent, AgentPlan, AgentResult, Arrivals, RunDocument, RunStatus};
 use crate::fingerprint::fingerprint_of;
-use crate::header::RunHeader;
 use crate::tally::{Ending, Tally};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -32,17 +31,22 @@ pub fn merge_telling(
     to: &Path,
     mut broken: impl FnMut(Broken),
 ) -> Result<RunDocument, MergeError> {
-    let mut runs = opened(from, &mut broken)?;
-    runs.sort_by_key(|run| run.header.agents.first().map(|agent| agent.first));
+    let mut parts = opened(from, &mut broken)?;
+    parts.sort_by_key(|(run, _)| run.header.agents.first().map(|agent| agent.first));
+    let (runs, mut told): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let header = merged_header(&runs)?;
     let mut folder = ReservedFolder::make(to)?.begin(&header)?;
     let mut tally = Tally::new(header.clone());
-    if let Err(error) = added_up(&mut runs, &header, &mut tally, &mut folder, &mut broken) {
+    if let Err(error) = added_up(&runs, &mut told, &mut tally, &mut folder, &mut broken) {
         // Whoever finds it would take it for a run that was killed.
         folder.take_back();
         return Err(error);
     }
-    let ending = Ending::join(runs.iter().map(ending).collect::<Result<_, FolderError>>()?);
+    let endings = runs.iter().zip(told).map(|(run, told)| match told {
+        Some(told) => Ok(told.ending),
+        None => broken_off(run),
+    });
+    let ending = Ending::join(endings.collect::<Result<_, FolderError>>()?);
     keep_failures(&runs, to, &mut tally)?;
     let tally = leave_out_transient(to, tally, &ending);
     let document = tally.document(&ending);
@@ -50,24 +54,48 @@ pub fn merge_telling(
     Ok(document)
 }
 
-/// Adds all intervals up. Of a record that breaks off before its document says so, that document is dropped.
+/// What the document of a run says of its end. The document itself is not kept: those of a thousand machines would fill the memory.
+struct Told {
+    /// How far the record goes that it was made of.
+    recorded_to: Nanos,
+    /// How the run ended, with what came of its machines.
+    ending: Ending,
+    /// It is of one machine, which has not been merged before.
+    is_own: bool,
+}
+
+impl Told {
+    /// So many of its requests followed others, and are none of its schedule.
+    fn leave_out_followed(&mut self, followed: u64) {
+        let results = self.ending.agents.iter_mut().filter_map(|agent| agent.result.as_mut());
+        let begun = results.filter_map(|result| result.begun.as_mut());
+        begun.for_each(|begun| *begun = begun.saturating_sub(followed));
+    }
+}
+
+/// Adds all intervals up. Of a record that breaks off before its document says so, nothing is `told` any more.
 fn added_up(
-    runs: &mut [RecordedRun],
-    header: &RunHeader,
+    runs: &[RecordedRun],
+    told: &mut [Option<Told>],
     tally: &mut Tally,
     folder: &mut FolderWriter,
     broken: &mut impl FnMut(Broken),
 ) -> Result<(), MergeError> {
-    let mut merging = Merging::open(runs, header.layout())?;
+    let mut merging = Merging::open(runs, tally.header().layout())?;
     while let Some(interval) = merging.next()? {
         tally.add(interval);
         folder.interval(interval)?;
     }
     // Only who has read all of a record knows whether it goes as far as its document says.
-    for (run, end) in runs.iter_mut().zip(merging.ends()) {
+    for (((run, told), end), followed) in runs.iter().zip(told).zip(merging.ends()).zip(merging.followed()) {
         let name = run.header.agents.first().map(AgentPlan::name);
-        match &run.final_document {
-            Some(document) if end >= recorded_to(document) => continue,
+        match told {
+            Some(told) if end >= told.recorded_to => {
+                if told.is_own {
+                    told.leave_out_followed(followed);
+                }
+                continue;
+            }
             Some(_) if run.header.agents.len() > 1 => {
                 return Err(MergeError::MergedIsCut {
                     path: run.dir().to_path_buf(),
@@ -75,7 +103,7 @@ fn added_up(
                 });
             }
             // What it says of the end is not what is here.
-            _ => run.final_document = None,
+            _ => *told = None,
         }
         broken(Broken { dir: run.dir().to_path_buf(), name, after: (end > Nanos::ZERO).then_some(end) });
     }
@@ -105,59 +133,73 @@ impl fmt::Display for Broken {
     }
 }
 
-/// The runs in `from`. One of which nothing can be read counts as lost, like a folder that is not there.
-fn opened(from: &[PathBuf], broken: &mut impl FnMut(Broken)) -> Result<Vec<RecordedRun>, FolderError> {
-    let mut runs = Vec::new();
+/// The runs in `from`, with what their documents say. One of which nothing can be read counts as lost, like a folder that is not there.
+fn opened(
+    from: &[PathBuf],
+    broken: &mut impl FnMut(Broken),
+) -> Result<Vec<(RecordedRun, Option<Told>)>, MergeError> {
+    let mut parts = Vec::new();
     let mut unread = Vec::new();
     for dir in from {
         match read_folder(dir) {
-            Ok(run) => runs.push(run),
+            Ok(mut run) => {
+                let told = run.final_document.take().map(|document| told(&document, &run.header.agents));
+                if told.is_none() && run.header.agents.len() > 1 {
+                    return Err(MergeError::HalfMerged { path: dir.clone() });
+                }
+                parts.push((run, told));
+            }
             Err(error @ FolderError::NoHeader { .. }) => unread.push((dir, error)),
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     for (dir, error) in unread {
-        if runs.is_empty() {
-            return Err(error);
+        if parts.is_empty() {
+            return Err(error.into());
         }
         broken(Broken { dir: dir.clone(), name: None, after: None });
     }
-    Ok(runs)
+    Ok(parts)
 }
 
-/// How far the record goes that a document was made of.
-fn recorded_to(document: &RunDocument) -> Nanos {
-    document.series.rows.last().map_or(Nanos::ZERO, |row| Nanos(row.start_ns + row.length_ns))
-}
-
-/// How a run ended, with what came of its machines.
-fn ending(run: &RecordedRun) -> Result<Ending, FolderError> {
-    match (&run.final_document, &run.header.agents[..]) {
-        // Nothing was measured: the machine may as well not have been there.
-        (Some(document), [plan]) if document.preflight().is_some() => {
-            Ok(lost(document, plan, &Arrivals::default(), 0))
+/// What a document says of the end of a run of these machines.
+fn told(document: &RunDocument, agents: &[AgentPlan]) -> Told {
+    let recorded_to = document.series.rows.last().map_or(0, |row| row.start_ns + row.length_ns);
+    let is_own = agents.len() == 1 && document.agents.iter().all(|agent| agent.result.is_none());
+    let ending = match agents {
+        // Nothing was measured: the machine may as well not have been there, unless no other one was answered either.
+        [plan] if is_own && document.preflight().is_some() => {
+            let preflight = Ending::of(document).origins;
+            Ending { origins: preflight, ..lost(document, plan, &Arrivals::default(), (0, 0)) }
         }
-        (Some(document), [plan]) if document.agents.iter().all(|agent| agent.result.is_none()) => {
+        [plan] if is_own => {
             let (result, ending) = (Some(AgentResult::of(document)), Ending::of(document));
             let Ending { clock_last, bus_behind_ns, .. } = ending;
             let agents = vec![Agent { plan: plan.clone(), clock_last, bus_behind_ns, result }];
-            Ok(Ending { agents, clock_last: None, bus_behind_ns: None, ..ending })
+            Ending { agents, clock_last: None, bus_behind_ns: None, ..ending }
         }
-        (Some(document), _) => Ok(Ending::of(document)),
-        (None, plans) => {
-            let (tally, ending) = replay_as(run, None, None)?;
-            let (document, counters) = (tally.document(&ending), &tally.totals().counters);
-            let ended = crate::tally::arrivals(&counters.measured, counters.measured.ended());
-            let warmup = counters.warmup.ended();
-            let lost = lost(&document, &plans[0], &ended, counters.measured.due);
-            let ended_after = ending.ended_after;
-            Ok(Ending { scheduled_warmup: Some(warmup), ended_after, ..lost })
+        // A machine whose record breaks off has no end, and neither have several: what others say is not to be overruled by that.
+        _ if document.agents.iter().all(|agent| agent.is(RunStatus::Running)) => {
+            Ending { status: RunStatus::Running, ..Ending::of(document) }
         }
-    }
+        _ => Ending::of(document),
+    };
+    Told { recorded_to: Nanos(recorded_to), ending, is_own }
 }
 
-/// The end of a machine that told none, of whose arrivals `ended` are known.
-fn lost(document: &RunDocument, plan: &AgentPlan, ended: &Arrivals, due: u64) -> Ending {
+/// How a run ended of which nothing tells that.
+fn broken_off(run: &RecordedRun) -> Result<Ending, FolderError> {
+    let (tally, ending) = replay_as(run, None, None)?;
+    let (document, counters) = (tally.document(&ending), &tally.totals().counters);
+    let ended = crate::tally::arrivals(&counters.measured, counters.measured.ended());
+    let warmup = counters.warmup.ended();
+    let due = (counters.measured.due, counters.measured.followed);
+    let lost = lost(&document, &run.header.agents[0], &ended, due);
+    Ok(Ending { scheduled_warmup: Some(warmup), ended_after: ending.ended_after, ..lost })
+}
+
+/// The end of a machine that told none, of whose arrivals `ended` are known. Of those that fell due, some followed others.
+fn lost(document: &RunDocument, plan: &AgentPlan, ended: &Arrivals, due: (u64, u64)) -> Ending {
     let result = Some(AgentResult::lost(document, plan, ended.clone(), due));
     Ending {
         status: RunStatus::Running,

@@ -1,9 +1,9 @@
 //! What the records of several machines must have in common to be one run.
 
+use super::differing::{differing, in_command_lines};
 use super::{FolderError, RecordedRun};
 use crate::document::AgentPlan;
 use crate::header::RunHeader;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Why records are not those of one run.
@@ -57,7 +57,7 @@ pub enum MergeError {
         one: PathBuf,
         /// The folder that is not like it.
         other: PathBuf,
-        /// The field of the header.
+        /// The fields of the header, with both values, in words.
         what: String,
     },
     /// They ask for something else, or judge it otherwise, in a way of which a header tells nothing.
@@ -98,12 +98,10 @@ pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeErro
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {
         let path = || run.dir().to_path_buf();
-        match (run.header.agents.len(), &run.final_document) {
-            (0, _) => return Err(MergeError::NotAShare { path: path() }),
-            (2.., None) => return Err(MergeError::HalfMerged { path: path() }),
-            _ => {}
+        if run.header.agents.is_empty() {
+            return Err(MergeError::NotAShare { path: path() });
         }
-        if let Some(what) = difference(&first.header, &run.header) {
+        if let Some(what) = differing(&first.header, &run.header) {
             let what = what + &in_command_lines(&first.header.agents, &run.header.agents).unwrap_or_default();
             return Err(MergeError::Differ { one: first.dir().to_path_buf(), other: path(), what });
         }
@@ -127,10 +125,11 @@ pub(super) fn merged_header(runs: &[RecordedRun]) -> Result<RunHeader, MergeErro
     }
     header.plan.threads = runs.iter().map(|run| run.header.plan.threads).sum();
     for (place, origin) in header.origins.iter_mut().enumerate() {
-        let mut all =
+        let all =
             runs.iter().filter_map(|run| run.header.origins.get(place)).map(|origin| &origin.connections);
         origin.connections.limit = all.clone().map(|connections| connections.limit).sum();
-        origin.connections.limited_by = all.find_map(|connections| connections.limited_by);
+        // Of several the same one, whichever machines were merged before.
+        origin.connections.limited_by = all.filter_map(|connections| connections.limited_by).min();
     }
     Ok(header)
 }
@@ -146,105 +145,4 @@ fn check_asked(runs: &[RecordedRun]) -> Result<(), MergeError> {
             .into()
     });
     Err(MergeError::AskOther { one: first.dir().to_path_buf(), other: other.dir().to_path_buf(), what })
-}
-
-/// The flags in which their command lines differ, in words, if there are any.
-fn in_command_lines(one: &[AgentPlan], other: &[AgentPlan]) -> Option<String> {
-    let [one, other] = [one, other].map(|agents| agents.first().map(|agent| said(&agent.command)));
-    let (one, other) = (one?, other?);
-    let of = |all: &[(String, String)], flag: &str| -> Vec<String> {
-        all.iter().filter(|(name, _)| name == flag).map(|(_, value)| value.clone()).collect()
-    };
-    let mut differing: Vec<&str> = Vec::new();
-    for (flag, _) in one.iter().chain(&other) {
-        let name = if flag.is_empty() { "the words without a flag" } else { flag };
-        if !differing.contains(&name) && of(&one, flag) != of(&other, flag) {
-            differing.push(name);
-        }
-    }
-    let (last, before) = differing.split_last()?;
-    let all =
-        if before.is_empty() { (*last).to_string() } else { format!("{} and {last}", before.join(", ")) };
-    Some(format!(" (their command lines differ in {all})"))
-}
-
-/// The flags of a command line with their values, as far as that can be told without knowing them, but for those in which machines
-/// may differ.
-fn said(command: &[String]) -> Vec<(String, String)> {
-    const OF_A_MACHINE: [&str; 5] = ["--share", "--start-at", "-o", "--output", "--json"];
-    let mut words = command.iter().skip(1).peekable();
-    let mut all = Vec::new();
-    while let Some(word) = words.next() {
-        let (flag, value) = match word.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") => (flag, value.to_string()),
-            _ if word.starts_with('-') => {
-                (word.as_str(), words.next_if(|next| !next.starts_with('-')).cloned().unwrap_or_default())
-            }
-            _ => ("", word.clone()),
-        };
-        if !OF_A_MACHINE.contains(&flag) {
-            all.push((flag.to_string(), value));
-        }
-    }
-    all
-}
-
-/// The first field in which two headers differ that must not.
-fn difference(one: &RunHeader, other: &RunHeader) -> Option<String> {
-    let [one, other] = [one, other].map(comparable);
-    let Value::Object(fields) = &one else { return None };
-    let names = fields.keys().chain(other.as_object().into_iter().flat_map(|fields| fields.keys()));
-    let what = names.into_iter().find(|name| one.get(name) != other.get(name))?;
-    let inner = |value: &Value| value.get(what).and_then(Value::as_object).cloned().unwrap_or_default();
-    let (a, b) = (inner(&one), inner(&other));
-    let part = a.keys().chain(b.keys()).find(|name| a.get(*name) != b.get(*name));
-    Some(match part {
-        Some(part) => format!("`{what}.{part}`"),
-        None => format!("`{what}`"),
-    })
-}
-
-/// A header without what each machine has for itself.
-fn comparable(header: &RunHeader) -> Value {
-    let mut header = header.clone();
-    header.command.clear();
-    header.environment = Default::default();
-    header.plan.threads = 0;
-    for origin in &mut header.origins {
-        (origin.connections.limit, origin.connections.limited_by) = (0, None);
-    }
-    let of = header.agents.first().map(|agent| (agent.of, agent.start_at.clone(), agent.due_of_all));
-    header.agents.clear();
-    let mut value = serde_json::to_value(&header).unwrap_or_default();
-    if let Some((of, start_at, due_of_all)) = of {
-        value["agents"] = serde_json::json!({ "of": of, "start_at": start_at, "due_of_all": due_of_all });
-    }
-    value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn agents(line: &str) -> Vec<AgentPlan> {
-        let command = line.split(' ').map(String::from).collect();
-        let agent = serde_json::json!({
-            "first": 1, "last": 1, "of": 2, "start_at": "2026-01-31T12:00:00Z", "due_of_all": 1,
-            "command": [], "environment": crate::document::Environment::default(),
-        });
-        let agent: AgentPlan = serde_json::from_value(agent).expect("an agent");
-        vec![AgentPlan { command, ..agent }]
-    }
-
-    #[test]
-    fn all_flags_that_differ_are_named() {
-        let differ = |one: &str, other: &str| in_command_lines(&agents(one), &agents(other));
-        let named = |flags: &str| Some(format!(" (their command lines differ in {flags})"));
-        let base = "unblink run plan.toml -R 5 -d 3s --seed 7 --share 1/2 -o one";
-        assert_eq!(differ(base, "unblink run plan.toml -R 5 -d 3s --seed 7 --share 2/2 -o two"), None);
-        assert_eq!(differ(base, "unblink run plan.toml -R 6 -d 3s --seed 7"), named("-R"));
-        assert_eq!(differ(base, "unblink run plan.toml -R 6 -d 3s --seed 8"), named("-R and --seed"));
-        let all = named("the words without a flag, -R, -d, --seed and --body");
-        assert_eq!(differ(base, "unblink run other.toml -R 6 -d 4s --body x"), all);
-    }
 }

@@ -9,7 +9,7 @@ use unblink_core::time::Nanos;
 /// them were merged before.
 pub(super) struct Merging {
     sources: Vec<Source>,
-    /// What is read of one machine at a time: a thousand of them take no more memory than one.
+    /// What is read of one machine at a time, whose files alone are open then: a thousand of them take no more room for it than one.
     read: Interval,
     merged: Interval,
     /// Some of them have given to `merged`, and others have not come so far.
@@ -25,6 +25,8 @@ struct Source {
     gauges: Gauges,
     /// Who waits there.
     ages: Ages,
+    /// Measured requests that no schedule knows, since they follow others.
+    followed: u64,
     /// It has given to the interval that is open.
     has_given: bool,
     /// It was read to its end.
@@ -34,11 +36,14 @@ struct Source {
 impl Merging {
     pub(super) fn open(runs: &[RecordedRun], layout: Layout) -> Result<Merging, FolderError> {
         let open = |run: &RecordedRun| {
+            let mut intervals = Intervals::open(run)?;
+            intervals.rest();
             Ok(Source {
-                intervals: Intervals::open(run)?,
+                intervals,
                 end: Nanos::ZERO,
                 gauges: Gauges::default(),
                 ages: Ages::default(),
+                followed: 0,
                 has_given: false,
                 is_over: false,
             })
@@ -52,14 +57,36 @@ impl Merging {
         })
     }
 
-    /// All of them have files from which intervals can come.
-    pub(super) fn is_begun(&self) -> bool {
-        self.sources.iter().all(|source| source.intervals.is_begun())
+    /// All of them have files from which intervals can come, but for those of which no more is waited for. They are called by their
+    /// places.
+    pub(super) fn is_begun(&self, is_over: impl Fn(usize) -> bool) -> bool {
+        self.sources.iter().enumerate().all(|(place, source)| source.intervals.is_begun() || is_over(place))
+    }
+
+    /// One of them has not been read to its end.
+    pub(super) fn goes_on(&self) -> bool {
+        self.sources.iter().any(|source| !source.is_over)
     }
 
     /// How far each of them has come, in the order in which they were given.
     pub(super) fn ends(&self) -> impl Iterator<Item = Nanos> {
         self.sources.iter().map(|source| source.end)
+    }
+
+    /// The last one that came.
+    pub(super) fn last(&self) -> &Interval {
+        &self.merged
+    }
+
+    /// All of them have recorded what the last one that came covers: nobody had ended before, or broken off.
+    pub(super) fn is_whole(&self) -> bool {
+        let end = self.merged.start + self.merged.length;
+        self.ends().all(|its_end| its_end >= end)
+    }
+
+    /// How many requests of each followed others, in that order.
+    pub(super) fn followed(&self) -> impl Iterator<Item = u64> {
+        self.sources.iter().map(|source| source.followed)
     }
 
     /// The next interval; `None` behind the last.
@@ -122,7 +149,9 @@ impl Merging {
 impl Source {
     /// Adds its next interval to `merged`, if there is one; `interval` is room to read it into.
     fn take(&mut self, interval: &mut Interval, merged: &mut Interval) -> Result<bool, FolderError> {
-        if !self.intervals.read_into(interval)? {
+        let has_come = self.intervals.read_into(interval)?;
+        self.intervals.rest();
+        if !has_come {
             return Ok(false);
         }
         merged.bank.add(&interval.bank);
@@ -130,15 +159,20 @@ impl Source {
         merged.double |= interval.double;
         self.end = interval.start + interval.length;
         self.gauges = interval.gauges;
+        self.followed += interval.bank.counters.measured.followed;
         std::mem::swap(&mut self.ages, &mut interval.ages);
         self.has_given = true;
         merged.length = merged.length.max(Nanos(self.end.0.saturating_sub(merged.start.0)));
         Ok(true)
     }
 
-    /// Whoever has ended has nothing under way; whoever broke off is not known to have.
+    /// Whoever has ended has nothing under way; whoever broke off is not known to have. How many connections it once had stays true.
     fn end_here(&mut self) {
+        let peaks = self.gauges.origins.map(|levels| levels.connections_peak);
         (self.is_over, self.gauges) = (true, Gauges::default());
+        for (levels, peak) in self.gauges.origins.iter_mut().zip(peaks) {
+            levels.connections_peak = peak;
+        }
         self.ages.clear();
     }
 }

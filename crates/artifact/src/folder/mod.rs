@@ -14,6 +14,7 @@
 //! killed loses the interval under way and nothing else.
 
 mod by_name;
+mod differing;
 mod error;
 mod failures;
 mod following;
@@ -40,7 +41,7 @@ mod writer;
 
 pub use error::FolderError;
 pub use failures::{FAILURES_FILE, FailureWriter};
-pub use following::Following;
+pub use following::{Followed, Following};
 pub use merge::{Broken, merge, merge_telling};
 pub use merged_header::MergeError;
 pub use reader::{IntervalsRead, RecordedRun, check_folder, read_folder};

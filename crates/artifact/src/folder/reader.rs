@@ -102,6 +102,14 @@ impl Intervals {
         read
     }
 
+    /// Closes the files until the next one is read: of a thousand machines two each are more than many a process may have open.
+    pub(super) fn rest(&mut self) {
+        if let Some((lines, hlog)) = &mut self.files {
+            lines.close();
+            hlog.close();
+        }
+    }
+
     /// Are there files from which intervals can come?
     pub(super) fn is_begun(&self) -> bool {
         self.files.is_some()
@@ -162,7 +170,8 @@ fn read_header(lines: &mut Lines) -> Result<RunHeader, FolderError> {
 /// Whole lines of a file. What follows the last newline was cut off and is left out.
 struct Lines {
     path: PathBuf,
-    file: BufReader<File>,
+    /// Closed, it is opened again where it was left.
+    file: Option<BufReader<File>>,
     bytes: Vec<u8>,
     number: u64,
     read_bytes: u64,
@@ -171,25 +180,26 @@ struct Lines {
 
 impl Lines {
     fn open(path: PathBuf) -> Result<Lines, FolderError> {
-        match File::open(&path) {
-            Ok(file) => Ok(Lines {
-                path,
-                file: BufReader::new(file),
-                bytes: Vec::new(),
-                number: 0,
-                read_bytes: 0,
-                torn: false,
-            }),
-            Err(source) => Err(FolderError::Read { path, source }),
-        }
+        let file = Some(open_at(&path, 0)?);
+        Ok(Lines { path, file, bytes: Vec::new(), number: 0, read_bytes: 0, torn: false })
+    }
+
+    /// Keeps its place, and neither the file nor room for a line.
+    fn close(&mut self) {
+        (self.file, self.bytes) = (None, Vec::new());
     }
 
     /// Takes the next line; false at the end.
     fn advance(&mut self) -> Result<bool, FolderError> {
         self.bytes.clear();
         self.number += 1;
-        let read = bounded::read_line(&mut self.file, &mut self.bytes)
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => open_at(&self.path, self.read_bytes)?,
+        };
+        let read = bounded::read_line(&mut file, &mut self.bytes)
             .map_err(|source| FolderError::Read { path: self.path.clone(), source })?;
+        self.file = Some(file);
         if self.bytes.last() != Some(&b'\n') {
             self.torn = read > 0;
             return Ok(false);
@@ -206,7 +216,8 @@ impl Lines {
 
     fn go_back(&mut self, (bytes, number): (u64, u64)) -> Result<(), FolderError> {
         (self.read_bytes, self.number) = (bytes, number);
-        let found = self.file.seek(SeekFrom::Start(bytes));
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let found = file.seek(SeekFrom::Start(bytes));
         found.map(drop).map_err(|source| FolderError::Read { path: self.path.clone(), source })
     }
 
@@ -217,4 +228,9 @@ impl Lines {
     fn corrupt(&self, what: String) -> FolderError {
         FolderError::Corrupt { path: self.path.clone(), line: self.number, what }
     }
+}
+
+fn open_at(path: &Path, place: u64) -> Result<BufReader<File>, FolderError> {
+    let opened = File::open(path).and_then(|mut file| file.seek(SeekFrom::Start(place)).map(|_| file));
+    opened.map(BufReader::new).map_err(|source| FolderError::Read { path: path.to_path_buf(), source })
 }

@@ -5,6 +5,7 @@ use crate::document::{Requested, RunStatus, TargetsBeyond, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_analysis::change_points::ALARM_LEVEL;
+use unblink_analysis::finding::FindingCode;
 
 /// The version of [`TrendDocument`] that this crate writes.
 pub const TREND_SCHEMA: &str = "unblink.trend/1";
@@ -140,7 +141,13 @@ fn counted(run: &IndexedRun, spec: &TrendSpec) -> Result<TrendRun, &'static str>
         (RunStatus::Running, _) => return Err("it was killed, or still goes on"),
         (RunStatus::Interrupted, _) => return Err("it was interrupted"),
         (RunStatus::Aborted, _) => return Err("it was stopped early, by --abort-on or a guard"),
+        (RunStatus::Complete, _) if run.validity.finding(FindingCode::OneShare).is_some() => {
+            return Err("it is one machine's share of a load");
+        }
         (RunStatus::Complete, ValidityStatus::Invalid) => return Err("it is invalid"),
+        (RunStatus::Complete, _) if run.validity.finding(FindingCode::AgentsLost).is_some() => {
+            return Err("machines of it were lost, or stopped early");
+        }
         (RunStatus::Complete, _) => {}
     }
     let quantile = run.response_time.quantiles.iter().find(|quantile| quantile.q == spec.quantile);

@@ -1,6 +1,7 @@
 //! The machines that offered a load together, as they are told and judged.
 
-use super::early::{early, tolerated_withheld, withheld_early};
+use super::early::{early, withheld_early};
+use super::loss::Loss;
 use super::{Ending, Tally};
 use crate::document::{
     Agent, AgentPlan, AgentResult, Arrivals, Finding, RunDocument, RunStatus, Severity, ValidityStatus, lost,
@@ -35,7 +36,12 @@ impl Tally {
     pub(super) fn agents_judged(&self, ending: &Ending) -> Option<Agents> {
         let plans = &self.header.agents;
         let first = plans.first()?;
-        let killed = ending.agents.iter().filter(|agent| is_lost(agent)).count() as u64;
+        let loss = self.loss(ending);
+        // In a part that ends before their records do, they are as whole as the others.
+        let is_whole_part = self.part.is_some() && loss == Loss::default();
+        let killed = ending.agents.iter().filter(|agent| is_lost(agent) && !is_whole_part).count() as u64;
+        // In which part something is missing is not known.
+        let in_part = |n: u64| if self.part.is_some() { 0 } else { n };
         let measured = &self.totals.counters.measured;
         // A part of the run may end before the load of any of them did.
         let to = self.part.as_ref().map_or(u64::MAX, |part| part.to_ns);
@@ -49,7 +55,8 @@ impl Tally {
             shares: first.of,
             killed,
             tolerate_lost: plans.iter().filter_map(|plan| plan.tolerate_lost).min().unwrap_or(0).into(),
-            lost: lost(&ending.agents),
+            lost: if is_whole_part { Some(0) } else { lost(&ending.agents).map(in_part) },
+            is_more_lost: loss.is_unbounded,
             due_lost: if killed > 0 { measured.due.saturating_sub(measured.ended()) } else { 0 },
             stopped: if was_partial { stopped(&ending.agents) + withheld_early(&ending.agents) } else { 0 },
             early: early_here().count() as u64,
@@ -66,9 +73,11 @@ impl AgentResult {
     /// What the own document of a machine says, whose run came to an end.
     pub(crate) fn of(document: &RunDocument) -> AgentResult {
         let p99 = document.response_time.quantiles.iter().find(|quantile| quantile.q == 0.99);
+        let left_out = document.transient.as_ref().and_then(|transient| transient.arrivals.as_ref());
         AgentResult {
             status: document.status,
             arrivals: document.arrivals.clone(),
+            begun: Some(document.arrivals.due() + left_out.map_or(0, |arrivals| arrivals.scheduled)),
             load_to_ns: Some(document.series.load_to_ns),
             aborted: document.aborted.clone(),
             p99_ns: p99.filter(|quantile| !quantile.censored).map(|quantile| quantile.value),
@@ -78,19 +87,26 @@ impl AgentResult {
     }
 
     /// The same of a machine whose record breaks off, or that never began: what has no end in it is lost.
-    pub(crate) fn lost(document: &RunDocument, plan: &AgentPlan, ended: Arrivals, due: u64) -> AgentResult {
-        let scheduled = plan.due.unwrap_or(due);
-        let lost = scheduled.saturating_sub(ended.scheduled);
+    /// `due` fell due, of which `followed` are requests that no schedule knows.
+    pub(crate) fn lost(
+        document: &RunDocument,
+        plan: &AgentPlan,
+        ended: Arrivals,
+        (due, followed): (u64, u64),
+    ) -> AgentResult {
+        let begun = due.saturating_sub(followed);
+        let not_begun = plan.due.map_or(0, |planned| planned.saturating_sub(begun));
+        let lost = not_begun + due.saturating_sub(ended.scheduled);
         let arrivals = Arrivals { scheduled: ended.scheduled + lost, lost, ..ended };
-        AgentResult { status: RunStatus::Running, arrivals, ..AgentResult::of(document) }
-    }
-}
-
-impl Ending {
-    /// Measured arrivals of machines of which nothing was heard, as far as they can be counted; and those of machines that may as well
-    /// have been lost.
-    pub(super) fn lost(&self) -> u64 {
-        lost(&self.agents).unwrap_or(0) + tolerated_withheld(&self.agents)
+        let of_document = AgentResult::of(document);
+        AgentResult {
+            status: RunStatus::Running,
+            arrivals,
+            begun: Some(begun),
+            // Whatever its document says, nothing of it was measured.
+            load_to_ns: if due == 0 { Some(0) } else { of_document.load_to_ns },
+            ..of_document
+        }
     }
 }
 
@@ -117,8 +133,9 @@ fn unlike(agents: &[Agent]) -> Option<UnlikeAgent> {
     UnlikeAgent::among(known.iter().map(|(name, ok, p99)| (name.as_str(), *ok, *p99)))
 }
 
+/// Its record breaks off.
 fn is_lost(agent: &Agent) -> bool {
-    agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Running)
+    agent.is(RunStatus::Running)
 }
 
 /// The machine that fares worst, if one has trouble of its own. Of equals the first.

@@ -67,7 +67,8 @@ impl Tally {
             slices: &slices,
             achieved_per_s: document.rate.achieved,
             error_share: document.arrivals.error_share().unwrap_or(0.0),
-            failed_share: arrivals.failed as f64 / arrivals.scheduled.max(1) as f64,
+            // Of those of which it is known, as is the other share.
+            failed_share: arrivals.failed as f64 / arrivals.due().max(1) as f64,
         };
         Run::new(&parts, number)
     }

@@ -42,7 +42,7 @@ pub(super) fn not_offered<'a>(agents: impl IntoIterator<Item = &'a Agent>, statu
     let of_status = results.filter(|(_, result)| result.status == status);
     let each = of_status.map(|(agent, result)| match status {
         // Its own account ends where its user stopped it.
-        RunStatus::Interrupted => agent.plan.due.unwrap_or(0).saturating_sub(result.arrivals.due()),
+        RunStatus::Interrupted => agent.plan.due.unwrap_or(0).saturating_sub(result.begun()),
         _ => result.arrivals.withheld,
     });
     each.sum()
@@ -59,10 +59,7 @@ pub(super) fn tolerated(agents: &[Agent]) -> Vec<&Agent> {
         .map(|early| early.agent)
         .filter(|agent| agent.plan.due.is_some() && agent.result.as_ref().is_some_and(is_of_itself))
         .collect();
-    let with = |status| {
-        let of = move |agent: &&Agent| agent.result.as_ref().is_some_and(|result| result.status == status);
-        agents.iter().filter(of).count()
-    };
+    let with = |status| agents.iter().filter(|agent| agent.is(status)).count();
     let (lost, complete) = (with(RunStatus::Running), with(RunStatus::Complete));
     let others_went_on = complete > 0 && lost + complete + gone.len() == agents.len();
     let missing = shares_missing(agents.iter().map(|agent| &agent.plan)) as usize;

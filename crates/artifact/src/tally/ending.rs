@@ -4,7 +4,7 @@ use super::early::{early, last_stop, not_offered, stop_of, stopped_alone, tolera
 use crate::document::RingSeen;
 use crate::document::{
     Aborted, AddressArrivals, Agent, ClockReading, CrossCheck, FailedAttempts, Origin, RunDocument,
-    RunStatus, SetupRequest, Spread, ValueSent, WorkerPriority,
+    RunStatus, SetupRequest, Spread, ValueSent, WorkerPriority, breaks_off,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -116,24 +116,26 @@ impl Ending {
     /// What the final document of the whole run says about its end.
     pub fn of(document: &RunDocument) -> Ending {
         let left_out = document.transient.as_ref().and_then(|t| t.arrivals.as_ref());
+        // Of a machine whose record breaks off the schedule of each part is not known.
+        let is_by_schedule = left_out.is_none() && !breaks_off(&document.agents);
         Ending {
             status: document.status,
             scheduled: Some(document.arrivals.due() + left_out.map_or(0, |a| a.scheduled)),
             scheduled_warmup: document.warmup.as_ref().map(|w| w.scheduled),
             // Of a run whose begin was left out it counts what ended after that.
-            scheduled_by_operation: match left_out.is_none() && document.operations.len() > 1 {
+            scheduled_by_operation: match is_by_schedule && document.operations.len() > 1 {
                 true => document.operations.iter().filter_map(|of| of.arrivals.scheduled).collect(),
                 false => Vec::new(),
             },
-            scheduled_by_load: match left_out.is_none() && document.loads.len() > 1 {
+            scheduled_by_load: match is_by_schedule && document.loads.len() > 1 {
                 true => document.loads.iter().filter_map(|of| of.arrivals.scheduled).collect(),
                 false => Vec::new(),
             },
-            scheduled_by_journey: match left_out.is_none() {
+            scheduled_by_journey: match is_by_schedule {
                 true => document.journeys.iter().map(|of| of.account.scheduled).collect(),
                 false => Vec::new(),
             },
-            scheduled_by_origin: match left_out.is_none() {
+            scheduled_by_origin: match is_by_schedule {
                 true => document.origins.iter().filter_map(|of| of.arrivals.as_ref()?.scheduled).collect(),
                 false => Vec::new(),
             },
@@ -180,7 +182,7 @@ impl Ending {
     }
 
     /// Why the request before the run failed, if one did.
-    pub(super) fn preflight(&self) -> Option<&str> {
+    pub(crate) fn preflight(&self) -> Option<&str> {
         self.origins.iter().find_map(|origin| origin.preflight.as_deref())
     }
 }

@@ -9,7 +9,12 @@ impl Ending {
     /// Of all `parts`, each of which has its machines. What can't be added up exactly (response times by address, the medians
     /// of what was spread or drawn) is left out.
     pub(crate) fn join(parts: Vec<Ending>) -> Ending {
-        let has = |status| parts.iter().any(|part| part.status == status);
+        // Of a target that answered nobody nothing is lost: there was no run. One that answered somebody was there.
+        let is_unanswered = parts.iter().all(|part| part.preflight().is_some());
+        let has = |status| match is_unanswered {
+            true => status == RunStatus::Complete,
+            false => parts.iter().any(|part| part.status == status),
+        };
         let status =
             [RunStatus::Aborted, RunStatus::Interrupted, RunStatus::Complete].into_iter().find(|s| has(*s));
         // A machine whose record breaks off has no end. If all are so, the run was as good as stopped.
@@ -35,7 +40,7 @@ impl Ending {
                 .filter_map(|part| part.priority)
                 .max_by_key(|priority| shortfall(*priority)),
             kept_awake: parts.iter().filter_map(|part| part.kept_awake).reduce(|a, b| a && b),
-            origins: origins(&parts),
+            origins: origins(&parts, is_unanswered),
             aborted: last_stop(parts.iter().filter_map(|part| part.aborted.as_ref())),
             withheld: parts.iter().map(|part| part.withheld).sum(),
             values_sent: Vec::new(),
@@ -62,7 +67,9 @@ fn shortfall(priority: WorkerPriority) -> u8 {
     }
 }
 
-fn origins(parts: &[Ending]) -> Vec<OriginEnding> {
+/// `is_unanswered`: why the request before the run failed is told. Of several reasons always the same one, whichever machines were merged
+/// before.
+fn origins(parts: &[Ending], is_unanswered: bool) -> Vec<OriginEnding> {
     let places = parts.iter().map(|part| part.origins.len()).max().unwrap_or(0);
     let mut all = vec![OriginEnding::default(); places];
     for (place, one) in parts.iter().flat_map(|part| part.origins.iter().enumerate()) {
@@ -77,6 +84,9 @@ fn origins(parts: &[Ending]) -> Vec<OriginEnding> {
             sum.unreachable += failed.unreachable;
         }
         joined.resolving_failed += one.resolving_failed;
+        if is_unanswered {
+            joined.preflight = joined.preflight.iter().chain(&one.preflight).min().cloned();
+        }
     }
     all
 }

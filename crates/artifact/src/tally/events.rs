@@ -37,10 +37,13 @@ impl Tally {
     /// Of the measured part; nothing where no event came.
     pub(super) fn events(&self, measured: &Measured<'_>) -> Option<Events> {
         let of = self.totals.counters.events;
-        let times = |history: &History, both: [Series; 2], open: u64| {
+        let times = |history: &History, both: [Series; 2], measured: &Measured<'_>, open: u64| {
             let [completed, censored] = both.map(|series| self.totals.track(series));
             self.with_intervals(history, (completed, censored), measured, open)
         };
+        let of_attempts = self.of_attempts(*measured);
+        // An arrival has many gaps: of those that are lost nobody knows how many.
+        let of_gaps = measured.with_lost(0);
         let EventHistories { first, first_service, gap } = &self.event_histories;
         let [first_open, gap_open] = self.open_events(measured.open);
         let [first_service_open, _] = self.open_events(measured.open_in_flight);
@@ -50,9 +53,9 @@ impl Tally {
             keep_alives: of.keep_alives,
             per_answer: (of.whole > 0).then(|| of.events_of_whole as f64 / of.whole as f64),
             per_s: of.open().map(|_| per_second(of.in_load, measured.to - measured.from)),
-            first: times(first, FIRST, first_open),
-            first_service: times(first_service, FIRST_SERVICE, first_service_open),
-            gap: with_nothing(times(gap, GAP, gap_open)),
+            first: times(first, FIRST, measured, first_open),
+            first_service: times(first_service, FIRST_SERVICE, &of_attempts, first_service_open),
+            gap: with_nothing(times(gap, GAP, &of_gaps, gap_open)),
         })
     }
 

@@ -9,7 +9,7 @@ use unblink_analysis::censoring;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{Answer, EndedBy, History, Method, answers};
 use unblink_analysis::quantile::Survival;
-use unblink_core::record::{Interval, Series, Track};
+use unblink_core::record::{Interval, Outcomes, Series, Track};
 use unblink_core::time::Nanos;
 
 /// What the intervals are made of.
@@ -38,6 +38,7 @@ impl Histories {
 }
 
 /// What the distributions of a run's measured part need to know of it.
+#[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
     pub(super) validity: &'a Validity,
     pub(super) from: Nanos,
@@ -46,7 +47,7 @@ pub(super) struct Measured<'a> {
     pub(super) open: u64,
     /// Those of them that were sent.
     pub(super) open_in_flight: u64,
-    /// Arrivals of machines that were lost, of which nobody knows what came.
+    /// Arrivals of machines that were lost, of which nobody knows what came; 0 where no range follows from their number.
     pub(super) lost: u64,
 }
 
@@ -62,6 +63,12 @@ impl Measured<'_> {
 
     pub(super) fn with_lost(self, lost: u64) -> Self {
         Measured { lost, ..self }
+    }
+
+    /// Arrivals of an operation, a load or an origin without an ending, since the run has none. How many of those were sent is
+    /// known of all together only, so that nothing follows for its service times.
+    pub(super) fn open_of(&self, outcomes: &Outcomes) -> u64 {
+        if self.open > 0 { outcomes.due.saturating_sub(outcomes.ended()) } else { 0 }
     }
 }
 
@@ -117,10 +124,17 @@ impl Tally {
         cycles.reduce(f64::min)
     }
 
+    /// For service times. An arrival that is tried again has several of them: how many those that are lost had is not known.
+    pub(super) fn of_attempts<'a>(&self, measured: Measured<'a>) -> Measured<'a> {
+        let is_once = self.header.plan.retry.is_none();
+        if is_once { measured } else { measured.with_lost(0) }
+    }
+
     /// Service time with intervals.
     pub(super) fn service_time(&self, measured: &Measured<'_>) -> Distribution {
         let tracks = self.tracks(Series::Service, Series::ServiceCensored);
-        self.with_intervals(&self.histories.service, tracks, measured, measured.open_in_flight)
+        let of_attempts = self.of_attempts(*measured);
+        self.with_intervals(&self.histories.service, tracks, &of_attempts, measured.open_in_flight)
     }
 
     fn tracks(&self, completed: Series, censored: Series) -> (&Track<u64>, &Track<u64>) {

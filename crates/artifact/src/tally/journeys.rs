@@ -2,7 +2,7 @@
 
 use super::intervals::Measured;
 use super::{Ending, Tally, per_second};
-use crate::document::{Distribution, Journey, JourneyAccount, JourneyPlan, JourneyStep, RunStatus, StepPlan};
+use crate::document::{Distribution, Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan};
 use unblink_analysis::evidence::{JourneyEnds, PartAccount};
 use unblink_core::record::{Apart, OperationRecord, Series, StepCounts};
 use unblink_core::time::Nanos;
@@ -30,7 +30,7 @@ impl Tally {
         let open = self.journeys_without_end(place);
         let mut counts = self.steps_of(place).to_vec();
         if open > 0 {
-            without_end(&mut counts);
+            without_end(record.outcomes.due, &mut counts);
         }
         let steps = plan.steps.iter().zip(&counts);
         // Behind the journeys are the steps that are asked again and again.
@@ -127,13 +127,11 @@ impl Tally {
     }
 
     fn scheduled_journeys(&self, place: usize, record: &OperationRecord, ending: &Ending) -> u64 {
-        let by_schedule = ending.scheduled_by_journey.get(place).copied();
-        match self.has_open_borders() {
-            true => record.outcomes.ended(),
-            false => {
-                by_schedule.filter(|_| ending.status != RunStatus::Running).unwrap_or(record.outcomes.due)
-            }
+        if ending.breaks_off() && !self.has_open_borders() {
+            return record.outcomes.due;
         }
+        let by_schedule = ending.scheduled_by_journey.get(place).copied();
+        self.scheduled_apart(&record.outcomes, by_schedule, ending)
     }
 
     /// The steps of one journey.
@@ -149,10 +147,16 @@ impl Tally {
         for (place, (plan, record)) in
             self.header.journeys.iter().zip(self.totals.journeys.iter()).enumerate()
         {
-            let (due, ended) = (record.outcomes.due, record.outcomes.ended());
+            // Whoever was under way on a machine whose record breaks off is there still.
+            let open = if ending.breaks_off() { self.journeys_without_end(place) } else { 0 };
+            let (due, ended) = (record.outcomes.due, record.outcomes.ended() + open);
+            let mut counts = self.steps_of(place).to_vec();
+            if open > 0 {
+                without_end(due, &mut counts);
+            }
             let mut came = self.scheduled_journeys(place, record, ending);
             all.push(PartAccount { name: &plan.name, scheduled: came, due, ended });
-            for (step, counts) in plan.steps.iter().zip(self.steps_of(place)) {
+            for (step, counts) in plan.steps.iter().zip(&counts) {
                 let (due, ended) = (counts.entered, counts.left());
                 all.push(PartAccount { name: &step.operation, scheduled: came, due, ended });
                 came = (counts.passed + counts.skipped).saturating_sub(counts.thinking + counts.exited);
@@ -162,9 +166,13 @@ impl Tally {
     }
 }
 
-/// Whoever entered a step and did not leave it is there still. Whoever left it and is not known to have entered the next one
-/// thinks, or waits for the first answer there: that is not told apart.
-fn without_end(steps: &mut [StepCounts]) {
+/// Of `begun` journeys. Whoever entered a step and did not leave it is there still, and whoever has no answer yet to the first request
+/// is at the first one. Whoever left a step and is not known to have entered the next one thinks, or waits for the first answer
+/// there: that is not told apart.
+fn without_end(begun: u64, steps: &mut [StepCounts]) {
+    if let Some(first) = steps.first_mut() {
+        first.entered = first.entered.max(begun);
+    }
     for place in 0..steps.len() {
         let next = steps.get(place + 1).map(|next| next.entered);
         let step = &mut steps[place];

@@ -41,8 +41,7 @@ impl Tally {
     ) -> Load {
         let times = |series, open| self.times((Apart::Load, place), series, measured, open);
         let outcomes = &record.outcomes;
-        // Without an end some have no ending. How many of those were sent is known of all together only.
-        let open = if measured.open > 0 { outcomes.due.saturating_sub(outcomes.ended()) } else { 0 };
+        let open = measured.open_of(outcomes);
         Load {
             plan: plan.clone(),
             arrivals: self.arrivals_apart(outcomes, ending.scheduled_by_load.get(place).copied(), ending),

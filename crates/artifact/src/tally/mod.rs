@@ -19,6 +19,7 @@ mod intervals;
 mod journeys;
 mod judge;
 mod loads;
+mod loss;
 mod objectives;
 mod operations;
 mod origins;
@@ -27,6 +28,7 @@ mod retries;
 mod rows;
 mod shape;
 mod simulated;
+mod slow;
 mod snapshot;
 mod soak;
 mod timeline;
@@ -37,7 +39,7 @@ pub use snapshot::{Figures, Snapshot};
 
 use crate::document::{
     Arrivals, Generator, LagCauses, LoadModel, Part, Phases, Rate, RunDocument, SCHEMA,
-    Series as SeriesDocument, SlowArrival, Spectra,
+    Series as SeriesDocument, Spectra,
 };
 use crate::exchange::KeptFailure;
 use crate::header::RunHeader;
@@ -56,7 +58,6 @@ use timeline::Moments;
 use transient::Settled;
 use unblink_core::code::Code;
 use unblink_core::origins::ORIGINS_MAX;
-use unblink_core::outcome::Outcome;
 use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, SlowArrival as Slow};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
@@ -162,6 +163,7 @@ impl Tally {
         let is_left_out = self.leave_out(interval);
         if !is_left_out {
             self.totals.add(bank);
+            self.keep_slowest(bank);
             self.histories.add(interval);
             self.event_histories.add(interval);
             self.operation_histories.add(interval, Apart::Operation);
@@ -174,11 +176,6 @@ impl Tally {
             }
         } else {
             self.objectives.pass_over(interval);
-        }
-        for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
-            let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
-            self.slowest.insert(place, slow);
-            self.slowest.truncate(SLOWEST_TOTAL);
         }
         let own = bank.counters.own;
         if interval.length >= BUSY_INTERVAL_MIN {
@@ -216,7 +213,7 @@ impl Tally {
         let assessment = self.assess(ending, &account, load_from, load_to);
         let validity = judge::validity(&assessment);
         let measured = Measured::new(&validity, (load_from, load_to), account.without_ending, self.in_flight)
-            .with_lost(ending.lost());
+            .with_lost(self.loss(ending).bound());
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);
@@ -397,32 +394,6 @@ impl Tally {
     fn codes(&self, counts: &[u64; Code::COUNT]) -> BTreeMap<String, u64> {
         let all = (0..).map_while(Code::at).zip(counts).filter(|(_, n)| **n > 0);
         all.map(|(code, &n)| (self.header.code_name(code), n)).collect()
-    }
-
-    fn slow_arrival(&self, slow: &Slow) -> SlowArrival {
-        let outcome = match slow.outcome {
-            Outcome::Ok => "ok".to_string(),
-            Outcome::TimedOut => "timed_out".to_string(),
-            Outcome::Unfinished => "unfinished".to_string(),
-            Outcome::Unsent => "unsent".to_string(),
-            Outcome::Failed(kind) => self.header.failure_code(kind.index()),
-        };
-        let traces = self.header.plan.traces.as_ref().filter(|_| slow.sent.is_some());
-        let trace_id = traces.and_then(|traces| traces.trace_id(slow.index));
-        SlowArrival {
-            trace_link: traces.zip(trace_id.as_deref()).and_then(|(traces, id)| traces.link_to(id)),
-            trace_id,
-            index: slow.index,
-            intended_ns: slow.intended.0,
-            sent_ns: slow.sent.map(|sent| sent.0),
-            response_ns: slow.response().0,
-            operation: self.header.target_name(slow.operation as usize),
-            origin: (self.header.origins.len() > 1).then_some(slow.origin),
-            connection: slow.sent.map(|_| slow.connection),
-            status: slow.code.filter(|_| self.header.codes.is_none()).map(Code::status),
-            code: slow.code.filter(|_| self.header.codes.is_some()).map(|code| self.header.code_name(code)),
-            outcome,
-        }
     }
 }
 

@@ -194,6 +194,7 @@ impl Tally {
         let has = |code| assessment.findings.iter().any(|finding| finding.code == code);
         let unseen_share = unseen_share(&assessment.findings);
         let is_closed = self.header.model() == LoadModel::Closed;
+        let loss = self.loss(ending);
         let run = Run {
             is_accounted: !has(FindingCode::Accounting) && !has(FindingCode::NothingMeasured),
             moves: Moves::of_all(&assessment.findings),
@@ -205,7 +206,8 @@ impl Tally {
             bursts: self.bursts(from, to),
             offered_per_s: rate.offered,
             users: self.header.users_at_once().filter(|_| is_closed),
-            lost: ending.lost(),
+            lost: loss.counted,
+            loss_is_unbounded: loss.is_unbounded,
             achieved_per_s: rate.achieved,
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
@@ -215,7 +217,10 @@ impl Tally {
             let population = self.population(asked, times.as_ref(), account, unseen_share);
             // What a target loses under a stress that is meant to be too much says nothing of the rest.
             let errors_are_judged = self.is_by_phase() || says_how_many_errors(&self.header, asked.of);
-            let run = Run { errors_are_judged, ..run };
+            // An arrival has many gaps: of those that are lost nobody knows how many.
+            let is_countless = asked.slo.measure == Measure::Gap && loss.counted > 0;
+            let loss_is_unbounded = run.loss_is_unbounded || is_countless;
+            let run = Run { errors_are_judged, loss_is_unbounded, ..run };
             let run = match asked.of {
                 Some((Apart::Journey, place)) => {
                     self.run_of_journeys(place, ending, &assessment.findings, run)

@@ -84,10 +84,7 @@ impl Tally {
         let times = |completed, censored, open| {
             self.times((Apart::Operation, place), [completed, censored], measured, open)
         };
-        // Without an end some have no ending. How many of those were sent is known of all together only, so that nothing
-        // follows for the service times of one operation.
-        let open =
-            if measured.open > 0 { record.outcomes.due.saturating_sub(record.outcomes.ended()) } else { 0 };
+        let open = measured.open_of(&record.outcomes);
         Operation {
             plan: plan.clone(),
             arrivals: self.arrivals_apart(
@@ -126,16 +123,22 @@ impl Tally {
         }
         let is_open = ending.status == RunStatus::Running && !self.has_open_borders();
         OperationArrivals {
-            scheduled: Some(match self.has_open_borders() {
-                true => of.ended(),
-                // By the schedule, or else as many as fell due.
-                false => scheduled.filter(|_| ending.status != RunStatus::Running).unwrap_or(of.due),
-            }),
+            scheduled: Some(self.scheduled_apart(of, scheduled, ending)),
             timed_out: Some(of.timed_out),
             timed_out_never_sent: Some(of.timed_out_never_sent),
             unfinished: (!is_open).then_some(of.unfinished),
             unsent: (!is_open).then_some(of.unsent),
             ..ok_and_failed
+        }
+    }
+
+    /// How many were to come of an operation, a load, an origin or a journey: by the schedule, or else as many as fell due.
+    pub(super) fn scheduled_apart(&self, of: &Outcomes, by_schedule: Option<u64>, ending: &Ending) -> u64 {
+        match self.has_open_borders() {
+            true => of.ended(),
+            // What fell due on a machine that was lost and has no end stands in the account of all as lost.
+            false if ending.breaks_off() => of.ended(),
+            false => by_schedule.filter(|_| ending.status != RunStatus::Running).unwrap_or(of.due),
         }
     }
 
@@ -187,7 +190,9 @@ impl Tally {
             .get(place)
             .map(|of| if completed == Series::Response { &of.response } else { &of.service });
         let none = History::default();
-        self.with_intervals(history.unwrap_or(&none), tracks, measured, open)
+        let is_service = completed == Series::Service;
+        let measured = if is_service { self.of_attempts(*measured) } else { *measured };
+        self.with_intervals(history.unwrap_or(&none), tracks, &measured, open)
     }
 
     /// Durations that no operation had room for.

@@ -44,8 +44,7 @@ impl Tally {
     ) -> Origin {
         let outcomes = &record.outcomes;
         let times = |series, open| self.times((Apart::Origin, place), series, measured, open);
-        // Without an end some have no ending. How many of those were sent is known of all together only.
-        let open = if measured.open > 0 { outcomes.due.saturating_sub(outcomes.ended()) } else { 0 };
+        let open = measured.open_of(outcomes);
         Origin {
             arrivals: Some(self.arrivals_apart(
                 outcomes,

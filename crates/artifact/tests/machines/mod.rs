@@ -52,26 +52,32 @@ pub(crate) fn header_of(plan: &Plan) -> RunHeader {
     if let LoadKind::Open { process, .. } = &mut header.loads[0].kind {
         *process = document::Process::Poisson { seed: 3 };
     }
-    let (from, to) = (plan.measured_from(), plan.load_length());
     let WorkerShares { first, of } = plan.shares();
     if !plan.is_whole() {
         header.command.push(format!("--share {}/{of}", first + 1));
-        header.agents = vec![AgentPlan {
-            first: first + 1,
-            last: first + 1,
-            of,
-            start_at: header.started_at.clone(),
-            clock_offset_ns: None,
-            clock_error_ns: None,
-            due: plan.scheduled(from, to).map(|n| n.measured),
-            due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
-            tolerate_lost: None,
-            asked_sha256: Some("0a".repeat(32)),
-            command: header.command.clone(),
-            environment: header.environment.clone(),
-        }];
+        header.agents = vec![agent_of(plan, &header)];
     }
     header
+}
+
+/// The machine that has the shares of `plan`.
+pub(crate) fn agent_of(plan: &Plan, header: &RunHeader) -> AgentPlan {
+    let (from, to) = (plan.measured_from(), plan.load_length());
+    let WorkerShares { first, of } = plan.shares();
+    AgentPlan {
+        first: first + 1,
+        last: first + 1,
+        of,
+        start_at: header.started_at.clone(),
+        clock_offset_ns: None,
+        clock_error_ns: None,
+        due: plan.scheduled(from, to).map(|n| n.measured),
+        due_of_all: plan.scheduled_of_all(from, to).map(|n| n.measured),
+        tolerate_lost: None,
+        asked_sha256: Some("0a".repeat(32)),
+        command: header.command.clone(),
+        environment: header.environment.clone(),
+    }
 }
 
 pub(crate) fn ending_of(plan: &Plan, header: &RunHeader) -> Ending {
@@ -81,7 +87,10 @@ pub(crate) fn ending_of(plan: &Plan, header: &RunHeader) -> Ending {
         status: RunStatus::Complete,
         scheduled: Some(scheduled.measured),
         scheduled_warmup: Some(scheduled.warmup),
-        scheduled_by_operation: plan.scheduled_apart(from, to).expect("two operations").by_operation,
+        scheduled_by_operation: plan
+            .scheduled_apart(from, to)
+            .map(|apart| apart.by_operation)
+            .unwrap_or_default(),
         steal_share: Some(0.0),
         ..Ending::unknown(header, to)
     }

@@ -1,9 +1,10 @@
 //! `unblink agent`: waits on the bus for a run, takes part in it, and leaves, or is there again for the next one.
 
 use super::causes::by_guard;
+use super::ceiling::{Ceiling, Ceilings};
 use super::led::{Led, NotBegun, Stopping, leave_with_input};
 use super::taking::{FILES, Offered, RunOf, offered};
-use super::{beside, keys};
+use super::{beside, keys, leaving};
 use crate::args::agents::AgentArgs;
 use crate::clock::OwnTime;
 use crate::errors::PreflightFailed;
@@ -21,9 +22,6 @@ use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
 
-/// Requests per second that so many workers carry, by the constants in a file.
-type CarriesPerS = fn(&Path, u32) -> Result<u64>;
-
 /// What came of taking part.
 struct Part {
     code: u8,
@@ -40,7 +38,7 @@ impl Part {
 }
 
 /// Waits for a run, and for those that follow it. Gives the exit code.
-pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS) -> Result<u8> {
+pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, ceilings: Ceilings) -> Result<u8> {
     let time = OwnTime::start();
     let options = keys::options(&args.bus)?;
     // Known before anybody counts on it.
@@ -51,15 +49,16 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
     let interruptions = signals::listen()?;
     let shares = args.shares.unwrap_or_else(cores);
     let limits = unblink_engine::limits::raise();
+    let ceiling = ceilings.of(args, shares.min(cores()), &interruptions)?;
+    if matches!(ceiling, Ceiling::Interrupted) {
+        return Ok(exit::INTERRUPTED);
+    }
     let mut machine = Machine {
         cores: cores(),
         descriptors: Some(limits.descriptors),
         connections: Some(limits.connections(shares)),
         ports: Some(limits.ports),
-        carries_per_s: match &args.constants {
-            Some(path) => Some(carries_per_s(path, shares.min(cores()))?),
-            None => None,
-        },
+        carries_per_s: ceiling.per_s(),
         ..Machine::new(env!("UNBLINK_VERSION"), host(), shares)
     };
     let stopping = Arc::new(Stopping::new(time));
@@ -98,7 +97,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, carries_per_s: CarriesPerS)
             Taking { args, run_of, bus: &bus, todo: &todo, interruptions: &interruptions, number }.part(led);
         interruptions.last_word(None);
         if let Err(error) = &done {
-            bus.leaver()(crate::explain_error(error));
+            bus.leaver()(leaving::text(&crate::explain_error(error)));
         }
         bus.end();
         stopping.clear();
@@ -197,7 +196,7 @@ impl Taking<'_> {
                     _ if fell_short => exit::INVALID,
                     _ => exit::OK,
                 };
-                bus.tell(Event::Ended(ended));
+                bus.tell(Event::Ended(leaving::ended(ended)));
                 (code, None, known)
             }
             Err(error) if error.is::<NotBegun>() => {
@@ -208,6 +207,7 @@ impl Taking<'_> {
                 let by_target = error.is::<PreflightFailed>();
                 let why = crate::explain_error(&error);
                 output::note(format_args!("error: {why}"));
+                let why = leaving::text(&why);
                 let refusal = Refusal { reasons: vec![why.clone()], by_target };
                 bus.tell(Event::Prepared(Err(refusal)));
                 // Once the start is settled, a refusal is none.

@@ -6,25 +6,24 @@ use super::local::{self, Local};
 use super::together::Together;
 use super::told::{ToldOf, told_by};
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered, or_records};
-use crate::args::agents::{Agents, AgentsArgs, Series};
+use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered, or_records, unchanged};
+use crate::args::agents::{Agents, AgentsArgs, Fetched, Series};
 use crate::clock::OwnTime;
 use crate::errors::refuse;
 use crate::observe::Observer;
-use crate::run::AUTO_CONNECTIONS_MAX;
 use crate::run::guards::Guards;
 use crate::signals::Interruptions;
 use crate::{exit, merge, output};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, PoisonError};
 use unblink_artifact::document::RunDocument;
 use unblink_cluster::agent::SCRIPT_STOPS;
 use unblink_cluster::bus::{Coordinating, Keep, Options, Resumed, coordinate};
 use unblink_cluster::coordinator::{Connections, FleetOutcome, GATHER_FOR, NotBegun, Task, Then};
 use unblink_cluster::message::{OfferedFile, Time};
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{AUTO_CONNECTIONS_MAX, Pool};
 use unblink_core::plan::{Plan, SHARES_MAX, highest_together};
 
 /// So many agents, here or elsewhere, and what they are to know.
@@ -51,6 +50,7 @@ pub(crate) struct Fleet {
     goes_on: bool,
     /// They are there for the next run of this one.
     is_awaited: bool,
+    fetched: Fetched,
 }
 
 /// A run to be led.
@@ -135,10 +135,10 @@ pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
 }
 
 /// Lets agents go that a command has left waiting for its next run. Those that can't be reached leave by themselves, later.
-pub(crate) fn let_go(args: &AgentsArgs, command: &str) {
+pub(crate) fn let_go(args: &AgentsArgs, series: Series) {
     let done = keys::options(&args.bus).and_then(|options| {
         let mut fleet = Fleet::elsewhere(options, 1, true)?;
-        fleet.command = command.to_string();
+        (fleet.command, fleet.fetched) = (series.command, series.fetched);
         fleet.dismiss()
     });
     tell_of_left(done);
@@ -168,6 +168,7 @@ impl Fleet {
             resumes: false,
             goes_on: false,
             is_awaited: false,
+            fetched: Fetched::default(),
         })
     }
 
@@ -177,7 +178,7 @@ impl Fleet {
     /// # Errors
     /// Something would travel that must not, or there is no bus.
     pub(crate) fn of(args: &AgentsArgs, quiet: bool, folder: &Path, goes_on: bool) -> Result<Fleet> {
-        // Two files of each agent's record are open while it is followed.
+        // Each agent that is started here has a pipe to this process, and the bus a connection of each.
         unblink_engine::limits::raise();
         let (count, is_local) = match args.agents {
             Some(Agents::Local(count)) => (count, true),
@@ -185,7 +186,11 @@ impl Fleet {
             None => bail!("--agents is not given"),
         };
         let arguments = offered::arguments(is_local)?;
-        let (files, contents) = if is_local { Default::default() } else { offered::files()? };
+        let (files, contents) = match is_local {
+            true => (offered::files_in_place()?, Default::default()),
+            false => offered::files()?,
+        };
+        unchanged::check_offered(&files)?;
         let local = match is_local {
             true => {
                 let dir = local::folder_beside(folder, goes_on)?;
@@ -205,8 +210,9 @@ impl Fleet {
         fleet.gather_for = args.agents_within.map_or(GATHER_FOR, |within| within.0);
         (fleet.contents, fleet.stays, fleet.resumes) =
             (Arc::new(contents), args.agents_stay, args.agents_resume);
-        if let Some(Series { command, before, goes_on }) = &args.series {
+        if let Some(Series { command, before, goes_on, fetched }) = &args.series {
             (fleet.command, fleet.led, fleet.goes_on) = (command.clone(), *before, *goes_on);
+            fleet.fetched = fetched.clone();
         }
         Ok(fleet)
     }
@@ -222,6 +228,9 @@ impl Fleet {
         interruptions: &Interruptions,
     ) -> Result<Led> {
         let Leading { plan, part, to_one_address, guards, folder, experiment } = leading;
+        if self.local.is_some() && self.led > 0 {
+            unchanged::check(&self.files)?;
+        }
         let records = beside(folder, "agents");
         let asked = kept::asked(&self.arguments, &self.files);
         let kept = if self.resumes { Kept::of(&records, &asked)? } else { None };
@@ -245,6 +254,7 @@ impl Fleet {
         let load = plan.load_length();
         let task = Task {
             length: load.0 + plan.drain().0,
+            drain: plan.drain().0,
             // Of the open loads: how often users come back is for their target to decide.
             per_s_max: (highest_together(&plan.spec().load.open_parts()) * plan.requests_per_arrival()).ceil()
                 as u64,
@@ -282,6 +292,10 @@ impl Fleet {
         drop(switches);
         bus.end();
         interruptions.defer("stopping");
+        if matches!(outcome, FleetOutcome::Run { .. }) {
+            let all = outcome.fetched().map(|agent| (agent.clone(), run.clone()));
+            *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = all.collect();
+        }
         if let FleetOutcome::Run { parts, stopped, .. } = &outcome {
             if is_trial && stopped.as_deref() == Some(SCRIPT_STOPS) {
                 bail!("{SCRIPT_STOPS}, and a search needs all of it: take that out of the script");
@@ -323,6 +337,7 @@ impl Fleet {
             agents: self.count,
             gather_for: self.gather_for,
             length: 0,
+            drain: 0,
             arguments: Vec::new(),
             part: None,
             files: Vec::new(),
@@ -335,6 +350,7 @@ impl Fleet {
             is_first: true,
             is_local: self.local.is_some(),
             then: Then::Leave,
+            fetched: self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 

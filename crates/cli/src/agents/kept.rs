@@ -100,7 +100,7 @@ mod tests {
 
     fn run() -> Resumed {
         let (run, command, members) = ("r".into(), "c".into(), Vec::new());
-        let saved = Saved { run, command, start_at: 7, stop: None, members, lost_by_bus: 1 };
+        let saved = Saved { run, command, start_at: 7, stop: None, cut: None, members, lost_by_bus: 1 };
         Resumed { saved, since: Since { made_at_ns: 5, from_message: 3 }, times: 0 }
     }
 

@@ -148,8 +148,8 @@ struct Stop {
     running: Option<(Stopper, Instant)>,
     /// As it was told last.
     lease_until: Option<Time>,
-    /// What came before the load could be stopped.
-    told: Option<(Time, Why, String)>,
+    /// What came before the load could be stopped, in its order.
+    told: Vec<(Time, Why, String)>,
     /// All of its record is in its folder.
     is_recorded: bool,
     /// How its clock compared with the coordinator's when that was looked at last.
@@ -194,7 +194,7 @@ impl Stopping {
         let mut stop = self.lock();
         stop.running = Some((stopper, start));
         self.apply_lease(&stop);
-        if let Some((at, why, rule)) = stop.told.take() {
+        for (at, why, rule) in std::mem::take(&mut stop.told) {
             self.apply(&stop, at, why, rule);
         }
     }
@@ -203,7 +203,7 @@ impl Stopping {
         let mut stop = self.lock();
         match &stop.running {
             Some(_) => self.apply(&stop, at, why, rule),
-            None => stop.told = Some((at, why, rule)),
+            None => stop.told.push((at, why, rule)),
         }
     }
 

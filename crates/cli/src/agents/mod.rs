@@ -2,16 +2,20 @@
 
 mod agent;
 mod causes;
+mod ceiling;
 mod fleet;
 mod gathered;
 mod kept;
 mod keys;
+mod leaving;
 mod led;
 mod local;
 mod offered;
 mod taking;
 mod together;
 mod told;
+mod unchanged;
+mod unseen;
 mod watched;
 mod words;
 
@@ -26,6 +30,7 @@ use crate::signals::Interruptions;
 use crate::{config, exit, history, merge, output, run, signals};
 pub(crate) use agent::agent;
 use anyhow::{Context, Result};
+pub(crate) use ceiling::Ceilings;
 use fleet::check;
 pub(crate) use fleet::{Fleet, Leading, Led, let_go};
 pub(crate) use keys::{check_bus, check_ca, unique};
@@ -34,7 +39,7 @@ pub(crate) use offered::files;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use unblink_artifact::document::{Agent, RunDocument, RunStatus};
+use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::{FAILURES_FILE, HLOG_FILE, LINES_FILE, RUN_FILE, replay};
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::plan::Plan;
@@ -236,9 +241,8 @@ fn check_dealt(args: &AgentsArgs, plan: &Plan) -> Result<()> {
 fn led(args: &RunArgs, folder: &Path, interruptions: &Interruptions) -> Result<(Led, Fleet)> {
     let planned = checked(args)?;
     let limits = unblink_engine::limits::raise();
-    let rate_cap = [args.load.max_rate, config::max_rate()?].into_iter().flatten().min();
     // Held against the figures of all agents, here.
-    let guards = run::guards::prepare(args, &planned.plan, rate_cap, Default::default(), &limits)?;
+    let guards = run::guards::prepare(args, &planned.plan, config::max_rate()?, Default::default(), &limits)?;
     guards.check()?;
     output::check_folder(folder)?;
     // From here on there is something to take away again.
@@ -261,9 +265,7 @@ fn to_one_address(args: &RunArgs, planned: &Planned) -> bool {
 
 /// Why a run has ended early that nobody here has interrupted, as far as its document tells.
 pub(crate) fn stopped(document: &RunDocument) -> String {
-    let is_stopped =
-        |agent: &&Agent| agent.result.as_ref().is_some_and(|result| result.status == RunStatus::Interrupted);
-    match document.agents.iter().find(is_stopped) {
+    match document.agents.iter().find(|agent| agent.is(RunStatus::Interrupted)) {
         Some(agent) => format!("an agent was stopped ({})", agent.plan.name()),
         None => "what an agent has recorded breaks off".into(),
     }

@@ -132,6 +132,24 @@ pub(crate) fn files() -> Result<(Vec<OfferedFile>, Contents)> {
     Ok((offered, contents))
 }
 
+/// The same for agents that read them where they are: nothing of what stands in them travels, so nothing is to be fetched.
+///
+/// # Errors
+/// One can't be read any more.
+pub(super) fn files_in_place() -> Result<Vec<OfferedFile>> {
+    let mut offered = Vec::<OfferedFile>::new();
+    for path in inputs::all() {
+        let name = path.display().to_string();
+        // A pipe is read once.
+        if !path.is_file() || offered.iter().any(|file| file.name == name) {
+            continue;
+        }
+        let sha256 = inputs::sha256(&path).with_context(|| format!("can't read {path:?}"))?;
+        offered.push(OfferedFile { name, bytes: 0, sha256 });
+    }
+    Ok(offered)
+}
+
 /// Whatever folder stands before it, it stays in there.
 pub(super) fn is_beneath(path: &Path) -> bool {
     !path.as_os_str().is_empty()

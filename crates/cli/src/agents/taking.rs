@@ -2,11 +2,12 @@
 
 use super::causes::by_guard;
 use super::led::Led;
-use super::{RECORD, beside};
+use super::{RECORD, beside, unchanged};
 use crate::args::Exports;
 use crate::args::agents::{AgentArgs, AgentsArgs};
 use crate::args::run::RunArgs;
 use crate::args::share::{ShareArgs, ShareOf};
+use crate::inputs::Readable;
 use crate::run::lead::UNBEGUN;
 use crate::signals::Interruptions;
 use crate::{config, environment, exit, inputs, output, replay, run};
@@ -109,8 +110,12 @@ fn taken(
     begin_reading(args.in_place, offer);
     let words = ["unblink"].into_iter().chain(offer.arguments.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
-    let asked = run_of(argv.clone(), offer.part.as_ref())?;
-    check_script(args, offer, &asked)?;
+    let asked = run_of(argv.clone(), offer.part.as_ref()).or_else(|error| {
+        check_in_place(args, offer)?;
+        Err(error)
+    })?;
+    check_script(args, &asked)?;
+    check_certificates(args, &asked)?;
     let mut run_args = RunArgs {
         share: ShareArgs {
             share: Some(ShareOf { first: offer.first, last: offer.last, of: offer.of }),
@@ -129,18 +134,13 @@ fn taken(
     // By the command line of the run, so that the record can be made again from it.
     environment::begin_part(Some(argv));
     let prepared = run::prepare_under(&run_args, cap(args, offer)?);
+    check_in_place(args, offer)?;
     let prepared = match args.max_rate {
         Some(max) => {
             prepared.with_context(|| format!("(--max-rate {max} of this agent is for its own part)"))?
         }
         None => prepared?,
     };
-    if !args.in_place
-        && let Some(other) =
-            inputs::other_than(|name| offer.files.iter().any(|file| Path::new(&file.name) == name))
-    {
-        bail!(not_offered(&other));
-    }
     let no_preflight = run_args.target.no_preflight;
     let watched = run::Watched { no_preflight, quiet: true, experiment: None, lead: Some(&mut *led) };
     let (document, _) = run::execute_watched(prepared, folder, interruptions, watched)?;
@@ -163,7 +163,7 @@ fn taken(
 
 /// Refuses the script of a run unless this agent's own user lets it run, before any of it is. Whoever signs a plan says where load
 /// goes; a script can do whatever the user of the agent can.
-fn check_script(args: &AgentArgs, offer: &Offer, asked: &RunArgs) -> Result<()> {
+fn check_script(args: &AgentArgs, asked: &RunArgs) -> Result<()> {
     let Some(script) = &asked.target.script.script else { return Ok(()) };
     if !args.allow_scripts {
         bail!(
@@ -171,20 +171,32 @@ fn check_script(args: &AgentArgs, offer: &Offer, asked: &RunArgs) -> Result<()> 
              --allow-scripts if whoever has the operator's key may do that on its machine, or let a template make the requests"
         );
     }
-    let is_offered = offer.files.iter().any(|file| Path::new(&file.name) == script);
-    if !args.in_place && !is_offered {
-        bail!(not_offered(script));
-    }
     Ok(())
 }
 
-fn not_offered(file: &Path) -> String {
-    format!("the run reads {file:?}, which was not offered: this agent gives no file of its own away")
+/// They never travel, so here they would be an agent's own, and no coordinator of good will names one.
+fn check_certificates(args: &AgentArgs, asked: &RunArgs) -> Result<()> {
+    let target = &asked.target;
+    let named = [&target.cacert, &target.cert, &target.key].into_iter().flatten().next();
+    match named.filter(|_| !args.in_place) {
+        Some(file) => bail!(
+            "the run names {file:?} (--cacert, --cert, --key), and this agent lets no plan say which of its own files are read: let \
+             its machine trust the certificate (SSL_CERT_FILE)"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// What was read where it is, is what whoever leads has read.
+fn check_in_place(args: &AgentArgs, offer: &Offer) -> Result<()> {
+    if args.in_place { unchanged::check_read(&offer.files) } else { Ok(()) }
 }
 
 /// What is read from now on is this run's, and what stood in it makes parts of it known as such. What was fetched was hashed then.
 fn begin_reading(in_place: bool, offer: &Offer) {
-    inputs::begin_with(offer.files.iter().map(|file| (file.name.clone().into(), file.sha256.clone())));
+    let readable = if in_place { Readable::All } else { Readable::Known };
+    let known = offer.files.iter().map(|file| (file.name.clone().into(), file.sha256.clone()));
+    inputs::begin_with(known, readable);
     replay::forget();
     if in_place {
         inputs::hash();

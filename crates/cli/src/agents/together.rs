@@ -2,11 +2,13 @@
 
 use crate::live::LiveLine;
 use crate::observe::{End, Observer};
-use crate::run::abort;
+use crate::run::abort::{self, PassedOver};
 use crate::run::guards::Spending;
 use crate::{output, precision};
-use std::path::PathBuf;
-use unblink_artifact::folder::Following;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use unblink_artifact::document::GuardKind;
+use unblink_artifact::folder::{Followed, Following, MergeError};
 use unblink_artifact::tally::Tally;
 use unblink_cluster::bus::Record;
 use unblink_core::time::Nanos;
@@ -19,7 +21,7 @@ pub(super) struct Together<'a> {
     experiment: Option<&'a mut dyn Observer>,
     begun: Option<Begun>,
     has_ended: bool,
-    /// Records can't be read, which the merge in the end will say.
+    /// Records can't be read or put together, so that no rule would see the load.
     is_broken: bool,
 }
 
@@ -45,27 +47,32 @@ impl<'a> Together<'a> {
 
     /// Takes in what is new of `records`. Gives once why the load should end, if it should.
     pub(super) fn look(&mut self, records: &[Record]) -> Option<End> {
+        if self.is_broken {
+            return None;
+        }
+        let over: BTreeSet<&Path> = records
+            .iter()
+            .filter(|record| record.is_over)
+            .filter_map(|record| record.dir.as_deref())
+            .collect();
         if self.begun.is_none() {
-            self.begun = begin(records);
+            match begin(records, &over) {
+                Ok(begun) => self.begun = begun,
+                Err(error) => return self.broken(&error),
+            }
         }
         let Begun { following, tally, abort, precision } = self.begun.as_mut()?;
-        let over: Vec<&PathBuf> =
-            records.iter().filter(|record| record.is_over).filter_map(|record| record.dir.as_ref()).collect();
         let mut ended = None;
-        while !self.is_broken {
-            let interval = match following.next(|dir| over.iter().any(|over| *over == dir)) {
-                Ok(Some(interval)) => interval,
+        loop {
+            let Followed { interval, is_whole } = match following.next(|dir| over.contains(dir)) {
+                Ok(Some(followed)) => followed,
                 Ok(None) => break,
-                Err(error) => {
-                    output::clear_live();
-                    output::note(format_args!(
-                        "warning: what agents record can't be followed, so no rule ends the load: {error}"
-                    ));
-                    self.is_broken = true;
-                    break;
-                }
+                Err(error) => return ended.or_else(|| self.broken(&error)).filter(|_| self.is_first()),
             };
             tally.add(interval);
+            if !is_whole {
+                abort.lacks_a_machine(interval);
+            }
             let all: [&mut dyn Observer; 4] = [&mut self.live, abort, &mut self.spending, precision];
             let experiment =
                 self.experiment.as_mut().map(|experiment| &mut **experiment as &mut dyn Observer);
@@ -73,13 +80,41 @@ impl<'a> Together<'a> {
                 let end = observer.look(interval, tally);
                 ended = ended.or(end);
             }
+            if let Some(PassedOver { rule, lacking_from }) = abort.passed_over() {
+                output::clear_live();
+                output::note(format_args!(
+                    "warning: {rule:?} has held and stops nothing: from {:.0} s after the start a machine is missing, and without it all of \
+                     them do less, whatever the target does",
+                    lacking_from.as_secs_f64()
+                ));
+            }
         }
-        ended.filter(|_| !std::mem::replace(&mut self.has_ended, true))
+        ended.filter(|_| self.is_first())
+    }
+
+    /// Nothing has called for the end of the load before.
+    fn is_first(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_ended, true)
+    }
+
+    /// Load of which nobody sees what becomes of it is not to go on.
+    fn broken(&mut self, error: &dyn std::error::Error) -> Option<End> {
+        self.is_broken = true;
+        let why =
+            format!("what agents record can't be followed, so no rule or budget sees the load: {error}");
+        output::clear_live();
+        output::note(format_args!("warning: {why}"));
+        Some(End::by_guard(GuardKind::Record, why, self.until().unwrap_or_default()))
     }
 
     /// What is known of the whole load goes so far.
     pub(super) fn until(&self) -> Option<Nanos> {
         self.begun.as_ref().map(|begun| begun.tally.end())
+    }
+
+    /// More figures are waited for.
+    pub(super) fn waits(&self) -> bool {
+        !self.is_broken && self.begun.as_ref().is_none_or(|begun| begun.following.goes_on())
     }
 
     /// Something has come of it.
@@ -89,17 +124,17 @@ impl<'a> Together<'a> {
 }
 
 /// Nothing while the record of somebody is still to come.
-fn begin(records: &[Record]) -> Option<Begun> {
+fn begin(records: &[Record], over: &BTreeSet<&Path>) -> Result<Option<Begun>, MergeError> {
     if records.iter().any(|record| record.dir.is_none() && !record.is_over) {
-        return None;
+        return Ok(None);
     }
     let dirs: Vec<PathBuf> = records.iter().filter_map(|record| record.dir.clone()).collect();
-    let following = Following::open(&dirs)?;
+    let Some(following) = Following::open(&dirs, |dir| over.contains(dir))? else { return Ok(None) };
     let header = following.header().clone();
-    Some(Begun {
+    Ok(Some(Begun {
         abort: abort::Watch::new(&header),
         precision: precision::Watch::new(header.plan.precision.as_ref()),
         tally: Tally::new(header),
         following,
-    })
+    }))
 }

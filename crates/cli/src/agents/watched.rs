@@ -1,8 +1,9 @@
 //! Listens to a coordinator while it leads, and shows what goes on.
 
-use super::causes::cause;
+use super::causes::{by_guard, cause};
 use super::local::Local;
 use super::together::Together;
+use super::unseen::Unseen;
 use crate::clock::OwnTime;
 use crate::observe::End;
 use crate::signals::Interruptions;
@@ -12,7 +13,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-use unblink_artifact::document::Aborted;
+use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_cluster::bus::{CoordinatorBus, Record, Told};
 use unblink_cluster::coordinator::FleetOutcome;
 use unblink_cluster::message::{AgentId, Cause};
@@ -58,9 +59,11 @@ pub(super) struct Seen {
 pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
     let Watching { bus, told, interruptions, mut local, shown, mut together } = watching;
     let (mut notes, mut is_stopping, mut is_behind, mut rule) = (Vec::new(), false, false, None);
+    let (mut unseen, mut broken, mut is_interrupted) = (Unseen::default(), None, false);
     loop {
-        if !is_stopping && !interruptions.wait(Duration::ZERO) {
-            is_stopping = true;
+        // Also where a rule was first, which waits for journeys to end.
+        if !is_interrupted && !interruptions.wait(Duration::ZERO) {
+            (is_interrupted, is_stopping) = (true, true);
             bus.stop(Cause::Coordinator, "interrupted".into());
         }
         match told.recv_timeout(LOOK_EVERY) {
@@ -87,6 +90,16 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                     let (cause, why) = cause(end);
                     bus.stop(cause, why);
                 }
+                let is_awaited = heard > 0 && together.waits() && shown.is_under_way(start_at);
+                let now = Duration::from_nanos(shown.time.now());
+                if unseen.look(now, is_awaited, together.until(), due) && !is_stopping {
+                    is_stopping = true;
+                    let why = why_unseen(broken.as_deref());
+                    output::clear_live();
+                    output::note(format_args!("stopping all agents: {why}"));
+                    notes.push(why.clone());
+                    bus.stop(by_guard(GuardKind::Record), why);
+                }
                 shown.progress(start_at, due, ok, heard, together.has_begun());
                 let behind = shown.behind(start_at, together.until());
                 if !is_behind && !is_stopping && behind > BEHIND_MAX {
@@ -102,9 +115,13 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                 is_behind &= behind.0 > BEHIND_MAX.0 / 2;
             }
             Ok(Told::Broken(what)) => {
-                output::clear_live();
-                output::note(format_args!("warning: {what}"));
-                notes.push(what);
+                // What can't be kept comes again and again.
+                if !notes.contains(&what) {
+                    output::clear_live();
+                    output::note(format_args!("warning: {what}"));
+                    notes.push(what.clone());
+                }
+                broken = Some(what);
             }
             Ok(Told::Done(outcome, folders)) => {
                 let records = folders.iter().map(|(_, dir)| Record { dir: Some(dir.clone()), is_over: true });
@@ -124,6 +141,12 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
     }
 }
 
+/// Why a load is ended of which no figures come.
+fn why_unseen(broken: Option<&str>) -> String {
+    let why = broken.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("no figures have come for 15 s, so no rule or budget sees the load{why}")
+}
+
 /// The rule that calls for it.
 fn rule_of(end: &End) -> Option<String> {
     match end {
@@ -133,6 +156,12 @@ fn rule_of(end: &End) -> Option<String> {
 }
 
 impl Shown {
+    /// Load may fall due.
+    fn is_under_way(&self, start_at: Option<u64>) -> bool {
+        let gone = start_at.and_then(|start_at| self.time.now().checked_sub(start_at));
+        gone.is_some_and(|gone| gone < self.load)
+    }
+
     /// How much of the load is over of which no record has come.
     fn behind(&self, start_at: Option<u64>, until: Option<Nanos>) -> Nanos {
         let gone = start_at.map_or(0, |start_at| self.time.now().saturating_sub(start_at)).min(self.load);

@@ -2,9 +2,11 @@
 
 use crate::value;
 use clap::{Arg, Args};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -57,7 +59,12 @@ pub(crate) struct Series {
     pub before: u32,
     /// There are parts after this one.
     pub goes_on: bool,
+    /// What has been fetched of the part before.
+    pub fetched: Fetched,
 }
+
+/// Whose record of the last run of a command, which had that name, has been fetched. The parts of a command know it of each other.
+pub(crate) type Fetched = Arc<Mutex<BTreeMap<String, String>>>;
 
 impl AgentsArgs {
     /// The flags that say the same.
@@ -199,9 +206,9 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Limits")]
     pub shares: Option<u32>,
 
-    /// Run the scripts of plans (--script), which are programs
+    /// Run the scripts of plans, which are programs
     ///
-    /// They can read files and start other programs, as the user of this agent.
+    /// A script (--script) can read files and start other programs, as the user of this agent.
     #[arg(long, help_heading = "Limits")]
     pub allow_scripts: bool,
 
@@ -209,12 +216,20 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "FILE", help_heading = "Limits")]
     pub constants: Option<PathBuf>,
 
+    /// Measure that now, as unblink size --calibrate does
+    ///
+    /// It takes about ten seconds, before the agent joins.
+    #[arg(long, help_heading = "Limits", conflicts_with = "constants")]
+    pub calibrate: bool,
+
     /// Read the files of plans where they are, instead of fetching them: for an agent on the coordinator's own machine, which
     /// leaves when its standard input ends
     #[arg(long, hide = true)]
     pub in_place: bool,
 
-    /// Folder for its own record; where that is there, DIR-2 and so on [default: unblink-runs/<time>]
+    /// Folder for its own record, or DIR-2 and so on [default: unblink-runs/<time>]
+    ///
+    /// That of the next run is DIR-2, and so on.
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 

@@ -94,6 +94,10 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "SIZE", default_value = "512Mi", value_parser = memory)]
     pub memory: String,
 
+    /// Let each agent measure its pod before it joins, for about ten seconds, and refuse more than that carries
+    #[arg(long)]
+    pub calibrate: bool,
+
     /// Agents only put load on these hosts; may be given several times. A public host must be named here [default: the hosts of the run]
     #[arg(long, value_name = "HOST")]
     pub allow_target: Vec<String>,

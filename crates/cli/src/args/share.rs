@@ -13,7 +13,7 @@ pub(crate) struct ShareArgs {
     #[arg(long, value_name = "K/N", requires = "start_at", conflicts_with_all = ["threads", "agents"], value_parser = share)]
     pub share: Option<ShareOf>,
 
-    /// Begin at this time (RFC 3339, such as 2026-11-27T12:00:00Z), by the clock of this machine
+    /// Begin at this time (RFC 3339, such as 2030-01-01T12:00:00Z), by the clock of this machine
     #[arg(long, value_name = "TIME", conflicts_with = "agents", value_parser = start_at)]
     pub start_at: Option<Timestamp>,
 
@@ -65,7 +65,7 @@ fn share(text: &str) -> Result<ShareOf, String> {
 fn start_at(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| {
         format!(
-            "{text:?} is not a time as in RFC 3339, with its date and its zone, such as 2026-11-27T12:00:00Z"
+            "{text:?} is not a time as in RFC 3339, with its date and its zone, such as 2030-01-01T12:00:00Z"
         )
     })
 }

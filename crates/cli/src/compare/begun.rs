@@ -50,31 +50,35 @@ impl Begun {
             )
         })?;
         let begun: Begun = serde_json::from_str(&text).with_context(|| format!("can't read {path:?}"))?;
-        let folder = root.display();
-        if (begun.percentile, begun.min_effect) != (self.percentile, self.min_effect) {
-            bail!(
-                "--resume {folder}: that comparison was begun with --percentile {} --min-effect {}%; give the same",
-                format::quantile_label(begun.percentile),
-                begun.min_effect * 100.0
-            );
-        }
-        if begun.request != self.request {
-            bail!(
-                "--resume {folder}: that comparison was begun {}; do the same",
-                begun.request.map_or("without --request".into(), |name| format!("with --request {name:?}"))
-            );
-        }
         let differs = |side: usize| begun.asked[side] != self.asked[side];
-        match [differs(0), differs(1)] {
-            [false, false] => Ok(()),
-            sides => bail!(
-                "--resume {folder}: that comparison was begun with something else asked of the {} (requests, addresses, \
-                 connections, pacing, or the simulated world); give the same flags and URLs",
-                match sides {
-                    [true, true] => "targets",
-                    [true, false] => "baseline",
-                    _ => "candidate",
-                }
+        let sides = match [differs(0), differs(1)] {
+            [false, false] => None,
+            [true, true] => Some("targets"),
+            [true, false] => Some("baseline"),
+            [false, true] => Some("candidate"),
+        };
+        let rule = (begun.percentile, begun.min_effect) != (self.percentile, self.min_effect);
+        let differences = [
+            rule.then(|| {
+                let percentile = format::quantile_label(begun.percentile);
+                format!("with --percentile {percentile} --min-effect {}%", begun.min_effect * 100.0)
+            }),
+            (begun.request != self.request).then(|| {
+                begun.request.map_or("without --request".into(), |name| format!("with --request {name:?}"))
+            }),
+            sides.map(|sides| {
+                format!(
+                    "with something else asked of the {sides} (requests, addresses, connections, pacing, or the simulated world)"
+                )
+            }),
+        ];
+        let differences: Vec<String> = differences.into_iter().flatten().collect();
+        match differences.is_empty() {
+            true => Ok(()),
+            false => bail!(
+                "--resume {}: that comparison was begun {}; give the same flags and URLs",
+                root.display(),
+                differences.join(", and ")
             ),
         }
     }

@@ -98,13 +98,8 @@ impl Guard {
         });
         let mut terms = Terms::default();
         if let Some(only) = ONLY.get().filter(|_| !self.is_free) {
-            let tcp: Vec<IpAddr> = ips.clone().collect();
-            if tcp.len() < addresses.len() {
-                return Err(Forbidden(format!(
-                    "{host} is a Unix socket: --allow-target of this agent names hosts"
-                )));
-            }
-            tcp.into_iter().try_for_each(|ip| only.terms(host, ip, now).map(drop))?;
+            only_hosts(addresses)?;
+            ips.clone().try_for_each(|ip| only.terms(host, ip, now).map(drop))?;
         }
         for ip in ips.filter(|_| !self.is_free) {
             let reach = address::reach(ip);
@@ -147,6 +142,18 @@ impl Terms {
     /// `other` asks for less than these, under which the load was begun.
     pub(crate) fn is_less(&self, other: &Terms) -> bool {
         other.rate_cap.is_some_and(|cap| self.rate_cap.is_none_or(|own| cap < own))
+    }
+}
+
+/// Who names hosts has not thought of sockets, behind which there may be more than a server: with that of a container engine whoever
+/// can write to it has the machine.
+fn only_hosts(addresses: &[Address]) -> Result<(), Forbidden> {
+    match addresses.iter().find(|address| matches!(address, Address::Unix(_))) {
+        None => Ok(()),
+        Some(socket) => Err(Forbidden(format!(
+            "{socket} may not be put under load: --allow-target of this agent allows hosts, and no Unix sockets; leave \
+             --unix-socket out, or start the agent without --allow-target"
+        ))),
     }
 }
 

@@ -64,6 +64,11 @@ pub(super) fn bus_name(run: &str) -> String {
     format!("{run}-bus")
 }
 
+/// The Job of the coordinator.
+pub(super) fn run_name(run: &str) -> String {
+    format!("{run}-run")
+}
+
 /// What of the machine a container may touch: nothing, which the profile `restricted` of clusters asks for.
 pub(super) fn confined() -> Value {
     json!({

@@ -1,7 +1,7 @@
 //! The Jobs of a run, and the ConfigMaps that they read.
 
-use super::object::{Object, Part, away_from_agents, confined, from_secret, labels, nobody};
-use super::wanted::{BUS_CA, CA_FILE, FOLDER, KEYS, PLAN, RUNS, Wanted};
+use super::object::{Object, Part, away_from_agents, confined, from_secret, labels, nobody, run_name};
+use super::wanted::{BUS_CA, CA_FILE, CALIBRATED_WITHIN, FOLDER, KEYS, PLAN, RUNS, Wanted};
 use super::{keys, words};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -88,6 +88,9 @@ pub(super) fn agents(wanted: &Wanted) -> Object {
     if wanted.has_script {
         args.push("--allow-scripts".into());
     }
+    if wanted.calibrate {
+        args.push("--calibrate".into());
+    }
     if let Some(max) = wanted.max_rate {
         let milli = max.milli_per_s();
         args.extend(["--max-rate".into(), format!("{}.{:03}/s", milli / 1_000, milli % 1_000)]);
@@ -142,7 +145,7 @@ pub(super) fn coordinator(wanted: &Wanted) -> Object {
         "activeDeadlineSeconds": deadline_s(wanted) + SLACK_S,
         "template": pod(wanted, Part::Coordinator, container),
     });
-    wanted.own(Object::new("coordinator", job_of(&format!("{}-run", wanted.name), job)))
+    wanted.own(Object::new("coordinator", job_of(&run_name(&wanted.name), job)))
 }
 
 fn job_of(name: &str, spec: Value) -> Value {
@@ -151,7 +154,8 @@ fn job_of(name: &str, spec: Value) -> Value {
 
 /// By then all is over: nobody waits for ever for others who never come.
 fn deadline_s(wanted: &Wanted) -> u64 {
-    let known = (wanted.gather_for.0 + wanted.length.0).div_ceil(1_000_000_000);
+    let measured = if wanted.calibrate { CALIBRATED_WITHIN.0 } else { 0 };
+    let known = (measured + wanted.gather_for.0 + wanted.length.0).div_ceil(1_000_000_000);
     known + PREPARED_WITHIN_S + FETCHED_WITHIN_S + 2 * SLACK_S
 }
 

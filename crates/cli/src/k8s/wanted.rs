@@ -32,6 +32,8 @@ pub(super) const FOLDER: &str = "/runs/$(POD_NAME)";
 /// All objects of a run begin at the same time: an image is fetched, a machine is added.
 const BUS_WITHIN: Nanos = Nanos::from_secs(300);
 const AGENTS_WITHIN: Nanos = Nanos::from_secs(600);
+/// For pods that measure themselves: ten seconds, and more where their processor is a part of one.
+pub(super) const CALIBRATED_WITHIN: Nanos = Nanos::from_secs(60);
 /// What a ConfigMap holds.
 const FILES_BYTES_MAX: usize = 1 << 20;
 /// What kubectl keeps of an object in an annotation, unless the server applies it.
@@ -70,6 +72,8 @@ pub(super) struct Wanted {
     pub(super) named_targets: Vec<String>,
     /// The run has a script, which agents must let run.
     pub(super) has_script: bool,
+    /// Agents measure their pods before they join.
+    pub(super) calibrate: bool,
     /// At most so much for each agent.
     pub(super) max_rate: Option<Rate>,
     /// Hosts and ports that agents connect to.
@@ -109,7 +113,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let places = run::destinations(&run, origins)?;
     let asked_by_coordinator = asked_by_coordinator(&run)?;
     let (files, allow_target) = (files()?, allowed(cluster, &places)?);
-    outputs(&run, !files.is_empty())?;
+    outputs(&run, !files.is_empty(), cluster)?;
     say_what_is_missing(cluster, &files);
     let within = |asked: Option<Nanos>, otherwise| asked.unwrap_or(otherwise).0;
     let gather_for =
@@ -130,6 +134,7 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
         claim: cluster.claim.clone(),
         allow_target,
         named_targets: cluster.allow_target.clone(),
+        calibrate: cluster.calibrate,
         has_script: run.target.script.script.is_some(),
         max_rate: run.load.max_rate.map(|max| part_of(max, count, cluster.cpu)),
         length: Nanos(planned.plan.load_length().0 + planned.plan.drain().0),
@@ -219,6 +224,15 @@ fn check(args: &RenderArgs) -> Result<u32> {
             "--bus-storage is for the run's own bus, and --bus names another one: leave it out"
         );
     }
+    if let Some(within) = args.run.agents.agents_within
+        && args.cluster.calibrate
+        && within < CALIBRATED_WITHIN
+    {
+        refuse!(
+            ["calibrate", "agents-within"],
+            "--calibrate has each pod measure itself before it joins, which takes ten seconds and more on a busy machine: wait with --agents-within 60s or longer, or leave one of them out"
+        );
+    }
     let shares = count * args.cluster.cpu;
     if shares > SHARES_MAX {
         refuse!(
@@ -251,7 +265,7 @@ fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<Run
 }
 
 /// The coordinator writes beneath one folder alone: all else of its container is read-only. It works there, unless it reads `files`.
-fn outputs(run: &RunArgs, reads_files: bool) -> Result<()> {
+fn outputs(run: &RunArgs, reads_files: bool, cluster: &ClusterArgs) -> Result<()> {
     let store = match &run.keep.store.store {
         Some(Location::File(path)) => Some(("--store", path.as_path())),
         Some(Location::Server(_)) | None => None,
@@ -265,19 +279,21 @@ fn outputs(run: &RunArgs, reads_files: bool) -> Result<()> {
             ));
         }
     }
-    kill_file(run, reads_files)
+    kill_file(run, reads_files, cluster)
 }
 
 /// A file that nobody can make where it is looked for stops no load. The image has no shell, and unblink writes files, too: whatever
 /// stands in this one, that it is there counts.
-fn kill_file(run: &RunArgs, reads_files: bool) -> Result<()> {
+fn kill_file(run: &RunArgs, reads_files: bool, cluster: &ClusterArgs) -> Result<()> {
     let Some(path) = &run.target.guards.kill_file else { return Ok(()) };
     if path.starts_with(RUNS) || (path.is_relative() && !reads_files) {
         return Ok(());
     }
+    let namespace = cluster.namespace.as_ref().map_or(String::new(), |name| format!("-n {name} "));
+    let job = object::run_name(&cluster.name);
     refuse!(
         ["kill-file"],
-        "--kill-file {path:?}: a pod's files are read-only but beneath {RUNS}, so nobody could make it: write --kill-file {RUNS}/stop.toml, which kubectl exec job/NAME-run -- unblink init {RUNS}/stop.toml makes (touch, in an image that has one), or use --kill-url"
+        "--kill-file {path:?}: a pod's files are read-only but beneath {RUNS}, so nobody could make it: write --kill-file {RUNS}/stop.toml, which kubectl {namespace}exec job/{job} -- unblink init {RUNS}/stop.toml makes (touch, in an image that has one), or use --kill-url"
     )
 }
 

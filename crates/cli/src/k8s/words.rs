@@ -61,7 +61,7 @@ mod tests {
         for (all, own) in [
             ("plan.toml --agents 20", "plan.toml"),
             ("--agents=20 plan.toml -R 5 --cpu 2 -d 3s", "plan.toml -R 5 -d 3s"),
-            ("http://h/ --name a --create-namespace -R 5", "http://h/ -R 5"),
+            ("http://h/ --name a --create-namespace --calibrate -R 5", "http://h/ -R 5"),
             ("http://h/ --bus-storage 2Gi -R 5 --bus-within 1m", "http://h/ -R 5 --bus-within 1m"),
             ("http://h/ -o d -od -o=d --output d --output=d -R 5", "http://h/ -R 5"),
             ("http://h/ -qo d -R 5", "http://h/ -q -R 5"),

@@ -47,7 +47,7 @@ pub(crate) fn mirror(args: &MirrorArgs) -> Result<u8> {
     let interruptions = signals::listen()?;
     let mirroring = start(mirror, ledger.clone()).context("can't mirror")?;
     let (began, controls) = (mirroring.began(), mirroring.controls());
-    let _listening = interruptions.attach(controls.clone());
+    let _listening = interruptions.attach(controls.clone(), false);
     if let Some(length) = args.length {
         controls.stop_from(began + length);
     }

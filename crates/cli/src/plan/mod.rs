@@ -43,7 +43,7 @@ use crate::args::{Cli, Command, short};
 use crate::errors::{each, several, without_secrets};
 use crate::request::lets;
 use crate::{compare, exit, inputs, knee, output, run, sim};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 pub(crate) use begin::init;
 use clap::{CommandFactory, FromArgMatches};
 pub(crate) use fields::For;
@@ -120,7 +120,7 @@ fn read_by(
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
     }
-    inputs::note(Path::new(&name));
+    inputs::note(Path::new(&name)).with_context(|| format!("can't read the plan {name:?}"))?;
     let mut plan = PlanFile { is_for_elsewhere, ..file::read(Path::new(&name))? };
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
     let user = User::of(&Cli::command(), command, &argv);

@@ -16,7 +16,7 @@ use crate::request::Request;
 use crate::request::url::Url;
 use crate::{inputs, output};
 use answers::Answers;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use operations::Operation;
 use reading::{Ids, LeftOut};
 use std::path::Path;
@@ -63,7 +63,7 @@ impl ReplayArgs {
             return Ok(None);
         };
         if let Some(known) = self.known(seed) {
-            inputs::note(file);
+            inputs::note(file).with_context(|| format!("can't read the trace {file:?}"))?;
             return Ok(Some(known));
         }
         let replay = Arc::new(replay(file, self, seed)?);

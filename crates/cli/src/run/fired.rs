@@ -1,11 +1,16 @@
 //! What has stopped a load, told together with the stop.
 
 use crate::observe::Why;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What has stopped the load.
 #[derive(Clone, Default)]
-pub(super) struct Fired(Arc<Mutex<Option<(Why, String)>>>);
+pub(super) struct Fired {
+    what: Arc<Mutex<Option<(Why, String)>>>,
+    /// Answers are not waited for, because a guard says so: whatever had stopped the load before, nobody has given up waiting.
+    is_cut: Arc<AtomicBool>,
+}
 
 impl Fired {
     /// Stops the load, and says of what it comes if nothing had stopped it before. A run that ends meanwhile waits for that: a busy
@@ -24,8 +29,19 @@ impl Fired {
         self.lock().clone()
     }
 
+    /// A guard ends what goes on after the load by itself.
+    pub(super) fn cut(&self, abort: impl FnOnce()) {
+        self.is_cut.store(true, Ordering::SeqCst);
+        abort();
+    }
+
+    /// One has.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::SeqCst)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(Why, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.what.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,21 +6,21 @@ use super::by_default::by_default;
 use super::fired::Fired;
 use super::kill_url;
 use super::question::{How, Questions};
+use super::spending::{Budgets, budget_here, cap_here, parts};
+pub(crate) use super::spending::{Spending, errors_spent, requests_spent};
 use super::way::Moved;
 use crate::args::guards::GuardArgs;
 use crate::args::run::RunArgs;
 use crate::args::tls::TlsArgs;
 use crate::errors::refused;
-use crate::observe::{End, Observer, Why};
+use crate::observe::Why;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
-use unblink_artifact::tally::Tally;
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::record::Interval;
 use unblink_core::schedule::{Rate, Schedule};
 use unblink_core::time::{Instant, Nanos};
 use unblink_engine::controls::Controls;
@@ -33,8 +33,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
 /// What is under way when a kill switch stops journeys or retries is waited for so long: what would follow it is load, too.
 const GRACE: Duration = Duration::from_millis(500);
-/// Requests of journeys are held against their cap over so many seconds.
-const CAP_WINDOW: usize = 10;
 
 /// What may stop a load.
 pub(crate) struct Guards {
@@ -46,22 +44,7 @@ pub(crate) struct Guards {
     has_followers: bool,
 }
 
-/// What the requests and their answers may come to.
-#[derive(Clone, Copy, Default, Debug)]
-struct Budgets {
-    /// Of requests that no schedule counts.
-    requests: Option<u64>,
-    errors: Option<u64>,
-    time: Option<Nanos>,
-    /// When the requests of a schedule have used up their budget, and what that is: nothing is due from then on.
-    requests_end: Option<(Nanos, u64)>,
-    /// Of a load whose requests follow answers, which no schedule holds below it.
-    rate_cap: Option<Rate>,
-    /// Whose requests these are.
-    followers: &'static str,
-}
-
-/// What `args` ask for, and what follows from `plan` and its `rate_cap`.
+/// What `args` ask for, and what follows from `plan` and a `rate_cap` of all of it beside that of `args`.
 pub(crate) fn prepare(
     args: &RunArgs,
     plan: &Plan,
@@ -81,11 +64,12 @@ pub(crate) fn prepare(
         .zip(schedule)
         .map(|(n, schedule)| (Schedule::clone(schedule).with_limit(n).span(), n));
     let budgets = Budgets {
-        requests: budget_requests.filter(|_| schedule.is_none()),
+        requests: budget_here(args, plan, budget_requests).filter(|_| schedule.is_none()),
         errors: budget_errors,
         time: budget_time.filter(within),
         requests_end: requests_end.filter(|(end, _)| within(end)),
-        rate_cap: rate_cap.filter(|_| !is_counted || is_by_user(plan)),
+        rate_cap: cap_here(args, plan, rate_cap).filter(|_| !is_counted || is_by_user(plan)),
+        parts: parts(plan),
         followers: match plan.journeys() {
             Some(_) => "journeys",
             None if is_by_user(plan) => "recorded users",
@@ -142,7 +126,7 @@ pub(crate) struct Stopper {
 
 impl Stopper {
     /// Lets nothing fall due from `at` on, or from now on if that has passed. Where a guard says so, what requests follow answers
-    /// with is waited for only a moment.
+    /// with is waited for only a moment, whatever had stopped the load before.
     pub(crate) fn stop_from(&self, at: Instant, wait: Duration, why: Why, rule: String) {
         self.fired.stop(|| self.controls.stop_from(at), why, rule);
         if matches!(why, Why::Guard(_)) {
@@ -164,10 +148,10 @@ impl Stopper {
     /// What requests follow answers with is waited for only a moment after that.
     fn give_up_after(&self, wait: Duration) {
         if self.has_followers {
-            let controls = self.controls.clone();
+            let (fired, controls) = (self.fired.clone(), self.controls.clone());
             let life = move || {
                 std::thread::sleep(wait + GRACE);
-                controls.abort();
+                fired.cut(|| controls.abort());
             };
             // Without a thread the answers under way are waited for, which the planned end bounds.
             let _ = std::thread::Builder::new().name("guard".into()).spawn(life);
@@ -275,16 +259,6 @@ fn switched(kill_file: Option<&Path>, moved: &Moved) -> Option<(GuardKind, Strin
     }
 }
 
-/// Why a load has ended whose requests are all sent that it may send.
-pub(crate) fn requests_spent(budget: u64) -> String {
-    format!("--budget-requests {budget} is used up")
-}
-
-/// The same of one that has failed as often as it may.
-pub(crate) fn errors_spent(budget: u64) -> String {
-    format!("--budget-errors {budget} is used up")
-}
-
 impl Watching {
     /// What has stopped a load that was stopped then, after the schedule's zero, if one of them did.
     pub(crate) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(Why, String)> {
@@ -304,6 +278,18 @@ impl Watching {
         self.has_followers
     }
 
+    /// A guard has cut off what would go on by itself.
+    pub(super) fn has_cut(&self) -> bool {
+        self.fired.is_cut()
+    }
+
+    /// A guard that sees figures has fired: nothing goes on by itself.
+    pub(super) fn cut(&self) {
+        if self.has_followers {
+            self.fired.cut(|| self.controls.abort());
+        }
+    }
+
     /// For who may stop the load from elsewhere.
     pub(super) fn stopper(&self) -> Stopper {
         let Watching { fired, has_followers, controls, .. } = self;
@@ -317,11 +303,10 @@ impl Watching {
         self.spawn(move |ended| {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let Some((guard, rule)) = look() else { continue };
-                if fired.stop(|| controls.stop(), Why::Guard(guard), rule)
-                    && has_followers
-                    && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout)
-                {
-                    controls.abort();
+                fired.stop(|| controls.stop(), Why::Guard(guard), rule);
+                // Also where another one had stopped the load before, and journeys go on to their ends.
+                if has_followers && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+                    fired.cut(|| controls.abort());
                 }
                 return;
             }
@@ -330,10 +315,10 @@ impl Watching {
 
     /// Waits for no answer any longer, a while after a stop that was known beforehand.
     fn end_after(&mut self, wait: Duration) -> Result<()> {
-        let controls = self.controls.clone();
+        let (fired, controls) = (self.fired.clone(), self.controls.clone());
         self.spawn(move |ended| {
             if ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                controls.abort();
+                fired.cut(|| controls.abort());
             }
         })
     }
@@ -344,74 +329,9 @@ impl Watching {
     }
 }
 
-/// Counts what has been sent and what has failed, an interval after the other.
-pub(crate) struct Spending {
-    budgets: Budgets,
-    sent: u64,
-    errors: u64,
-    /// Requests in each of the last seconds, and how long it was.
-    window: Vec<(u64, Nanos)>,
-}
-
-impl Observer for Spending {
-    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
-        let counters = &interval.bank.counters;
-        let both = [&counters.measured, &counters.warmup];
-        let sent = both.iter().map(|of| of.sent + of.retries.sent_again).sum::<u64>();
-        self.sent += sent;
-        self.errors += both.iter().map(|of| of.failed_total() + of.timed_out).sum::<u64>();
-        let Budgets { requests, errors, rate_cap, .. } = self.budgets;
-        let (kind, rule) = if errors.is_some_and(|max| self.errors >= max) {
-            (GuardKind::BudgetErrors, errors_spent(errors.unwrap_or_default()))
-        } else if requests.is_some_and(|max| self.sent >= max) {
-            (GuardKind::BudgetRequests, requests_spent(requests.unwrap_or_default()))
-        } else {
-            let per_s = self.above(rate_cap?, sent, interval.length)?;
-            let cap = rate_cap.unwrap_or_default();
-            (
-                GuardKind::MaxRate,
-                format!("{} have come to {per_s:.0}/s, more than the cap of {cap}", self.budgets.followers),
-            )
-        };
-        Some(End::by_guard(kind, rule, interval.start + interval.length))
-    }
-}
-
-impl Spending {
-    fn new(budgets: Budgets) -> Spending {
-        Spending { budgets, sent: 0, errors: 0, window: Vec::new() }
-    }
-
-    /// The rate of the last seconds, if it is surely above the cap: a Poisson process at the cap is above this in one
-    /// window of 30,000.
-    fn above(&mut self, cap: Rate, sent: u64, length: Nanos) -> Option<f64> {
-        if self.window.len() == CAP_WINDOW {
-            self.window.remove(0);
-        }
-        self.window.push((sent, length));
-        if self.window.len() < CAP_WINDOW {
-            return None;
-        }
-        let sent: u64 = self.window.iter().map(|(sent, _)| sent).sum();
-        let seconds: f64 = self.window.iter().map(|(_, length)| length.as_secs_f64()).sum();
-        let most = cap.as_per_s() * seconds;
-        (sent as f64 > most + 4.0 * most.sqrt()).then(|| sent as f64 / seconds)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spending(cap_per_s: u64) -> Spending {
-        let budgets = Budgets { rate_cap: Some(Rate::per_second(cap_per_s)), ..Budgets::default() };
-        Spending::new(budgets)
-    }
-
-    fn above(spending: &mut Spending, each: u64, seconds: usize) -> Option<f64> {
-        let cap = spending.budgets.rate_cap.unwrap();
-        (0..seconds).filter_map(|_| spending.above(cap, each, Nanos::from_secs(1))).last()
-    }
 
     #[test]
     fn a_file_and_a_name_are_switches() {
@@ -422,16 +342,5 @@ mod tests {
         assert_eq!(switched(None, &moved), Some((GuardKind::Moved, "gone".into())));
         std::fs::write(&path, "").expect("a file");
         assert!(switched(Some(&path), &moved).is_some_and(|(kind, _)| kind == GuardKind::KillFile));
-    }
-
-    #[test]
-    fn journeys_are_held_against_their_cap_over_a_while() {
-        // 10 s at 100/s: 1,000 and 126 more.
-        assert_eq!(above(&mut spending(100), 112, 10), None);
-        assert_eq!(above(&mut spending(100), 113, 9), None, "too early to tell");
-        assert_eq!(above(&mut spending(100), 113, 10), Some(113.0));
-        let mut later = spending(100);
-        assert_eq!(above(&mut later, 0, 100), None);
-        assert!(above(&mut later, 200, 10).is_some(), "only the last seconds count");
     }
 }

@@ -34,6 +34,7 @@ mod ring;
 pub(crate) mod setup;
 mod share;
 mod sockets;
+mod spending;
 mod target_file;
 mod version;
 mod watch;
@@ -52,7 +53,6 @@ use anyhow::{Result, bail};
 pub(crate) use by_default::by_default;
 pub(crate) use default_pool::default_pool;
 use origin_ending::{origin_ending, priority};
-pub(crate) use pool::AUTO_CONNECTIONS_MAX;
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 pub(crate) use share::{Lacking, check as check_shared, check_shared_values, lacking};
@@ -226,13 +226,14 @@ pub(crate) fn execute_watched(
     if let Some(late) = running.late() {
         watching.began_late(late);
     }
-    let again = setup.map(setup::Asked::again).transpose()?;
+    let (controls, follows) = (running.controls(), watching.has_followers());
+    let again = setup.map(|setup| setup.again(controls, follows)).transpose()?;
     let cross_checking = cross_check.map(cross_check::CrossCheck::watch).transpose()?;
     let started_at = running.started_at();
     if let Some(lead) = &mut lead {
         lead.follow(watching.stopper(), running.start(), script.clone());
     }
-    let _listening = interruptions.attach(running.controls());
+    let _listening = interruptions.attach(running.controls(), watching.has_followers());
     // Held against the figures of all machines, by who leads them.
     let is_alone = lead.is_none();
     let goal = header.plan.precision.as_ref().filter(|_| is_alone);
@@ -269,8 +270,8 @@ pub(crate) fn execute_watched(
     let controls = running.controls();
     while let Some(interval) = running.next_interval() {
         observed.take(interval, || controls.stop());
-        if observed.is_guarded() && watching.has_followers() {
-            controls.abort();
+        if observed.is_guarded() {
+            watching.cut();
         }
         if let Some(so_far) = &mut so_far {
             so_far.note(&running.sent_so_far());
@@ -310,8 +311,10 @@ pub(crate) fn execute_watched(
         _ => ended,
     };
     let by_guard = ended.as_ref().is_some_and(End::is_guard);
-    // A guard does not wait for what others would follow.
-    let was_given_up = summary.aborted && !(by_guard && watching.has_followers());
+    // A guard does not wait for what others would follow, also of a load that had ended before.
+    let is_aborted = matches!(ended, Some(End::Aborted(_)));
+    let is_cut = by_guard && watching.has_followers() || is_aborted && watching.has_cut();
+    let was_given_up = summary.aborted && !is_cut;
     // One that stops what has been sent already cuts nothing short; nor does the user of one machine of many.
     let is_over = (by_guard || !is_alone && ended.is_none() && !watching.has_followers())
         && plan.is_open()

@@ -1,17 +1,13 @@
 //! How many connections a run may open to each origin.
 
-use super::way::quick_ports;
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
 use crate::value::Connections;
 use anyhow::Result;
 use unblink_artifact::document::MachineLimit;
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{AUTO_CONNECTIONS_MAX, Pool, ports_found_quickly};
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target};
-
-/// `auto` opens no more than this unless told to: more would take every local port there is.
-pub(crate) const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 
 /// The pool that was asked for, or what this machine allows for and what it lacks for more. `users`: of a closed load.
 pub(super) fn pool(
@@ -86,7 +82,7 @@ fn ports_for(target: &Target, limits: &Limits) -> (u64, u64) {
         }
         (_, None) => {
             let all = u64::from(limits.ports) * target.addresses.len() as u64;
-            (all, quick_ports(all))
+            (all, ports_found_quickly(all))
         }
     }
 }
@@ -115,9 +111,9 @@ mod tests {
         let (plenty, ports, descriptors) =
             (u64::MAX, Some(MachineLimit::LocalPorts), Some(MachineLimit::FileDescriptors));
         assert_eq!(auto_limit(None, plenty, plenty), (AUTO_CONNECTIONS_MAX, None));
-        assert_eq!(auto_limit(None, plenty, quick_ports(28_232)), (12_690, ports));
-        assert_eq!(auto_limit(None, 964, quick_ports(28_232)), (964, descriptors));
-        assert_eq!(auto_limit(Some(10), 964, quick_ports(28_232)), (10, None));
-        assert_eq!(auto_limit(Some(1000), 964, quick_ports(28_232)), (964, descriptors));
+        assert_eq!(auto_limit(None, plenty, ports_found_quickly(28_232)), (12_690, ports));
+        assert_eq!(auto_limit(None, 964, ports_found_quickly(28_232)), (964, descriptors));
+        assert_eq!(auto_limit(Some(10), 964, ports_found_quickly(28_232)), (10, None));
+        assert_eq!(auto_limit(Some(1000), 964, ports_found_quickly(28_232)), (964, descriptors));
     }
 }

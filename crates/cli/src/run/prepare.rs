@@ -84,13 +84,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     terms.check_end(plan.load_length())?;
     let ring = ring::reading(args, &guard, &terms);
-    let guards = guards::prepare(
-        args,
-        &plan,
-        [args.load.max_rate, rate_cap].into_iter().flatten().min(),
-        moved,
-        &limits,
-    )?;
+    let guards = guards::prepare(args, &plan, rate_cap, moved, &limits)?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let trace_seed = of_share::run_seed(args).unwrap_or_else(lets::unique);

@@ -18,6 +18,7 @@ use std::time::Duration;
 use unblink_artifact::codes::NamedCodes;
 use unblink_artifact::document::{Protocol, Scheme, SetupRequest};
 use unblink_core::origins::Origins;
+use unblink_engine::controls::Controls;
 use unblink_engine::limits::Limits;
 use unblink_engine::preflight::AskedOnce;
 use unblink_engine::setup::{Refreshed, Refreshing, Setup};
@@ -191,10 +192,11 @@ impl Asked {
         Ok(())
     }
 
-    /// Asks again, for as long as the load goes on.
-    pub(super) fn again(self) -> Result<Again> {
+    /// Asks again, for as long as the load goes on that `controls` end. Where requests `follow` answers, it goes on after a stop.
+    pub(super) fn again(self, controls: Arc<Controls>, follow: bool) -> Result<Again> {
         let Asked { setup, names, .. } = self;
-        Ok(Again { refreshing: of_any!(setup, setup => Refreshing::start(setup))?, names })
+        let may_ask = move || controls.may_ask(follow);
+        Ok(Again { refreshing: of_any!(setup, setup => Refreshing::start(setup, may_ask))?, names })
     }
 }
 

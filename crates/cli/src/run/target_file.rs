@@ -20,7 +20,8 @@ const TARGETS_MAX: u64 = 1_000_000;
 /// Reads the targets and gives each away. `-` is standard input.
 pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Request) -> Result<()>) -> Result<()> {
     if path == Path::new("-") {
-        return parse(&mut std::io::stdin().lock(), "standard input", Path::new("."), TARGETS_MAX, each);
+        let mut input = inputs::stdin().context("can't read the targets from standard input")?;
+        return parse(&mut input, "standard input", Path::new("."), TARGETS_MAX, each);
     }
     let file = inputs::opened(path).with_context(|| format!("can't read the target file {path:?}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -12,19 +12,11 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use unblink_core::dispatch::ports_found_quickly;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Ask, Refresh, ResolveError, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions, TlsRequest, TlsTarget};
 use unblink_wire::postgres;
-
-/// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches
-/// the rest of them one by one, which takes more than a millisecond of the generator's time.
-const PORTS_FOUND_QUICKLY_PERCENT: u64 = 45;
-
-/// Of so many local ports, those that are found quickly.
-pub(super) fn quick_ports(ports: u64) -> u64 {
-    ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
-}
 
 /// The ways to all origins, in order, and what holds for load on them.
 pub(crate) struct Ways {
@@ -78,7 +70,12 @@ pub(super) fn ways(
     let (mut terms, moved) = (Terms::default(), Moved::default());
     let mut way = |origin: &Origin| {
         let (addresses, refresh) = match &args.target.unix_socket {
-            Some(path) => (vec![unix(path.clone())?], None),
+            // Whatever the URL names, the load goes to the socket.
+            Some(path) => {
+                let socket = vec![unix(path.clone())?];
+                terms.add(guard.terms(&origin.host, &socket)?);
+                (socket, None)
+            }
             None => {
                 let asking = Asking { guard, moved: &moved };
                 let (addresses, found, refresh) = asking.all(places(&rules, origin), args)?;
@@ -145,7 +142,8 @@ fn target(
     };
     let tls = if origin.tls { Some(tls()?) } else { None };
     let mut target = Target { addresses, refresh, routing: None, tls, per_source: None };
-    target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
+    target.per_source =
+        target.is_loopback().then(|| ports_found_quickly(u64::from(limits.ports)).max(1) as u32);
     Ok(target)
 }
 

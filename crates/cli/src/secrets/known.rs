@@ -34,8 +34,14 @@ impl Known {
     /// Takes note of a secret. Its last word is one, too: that of `Bearer abc`.
     pub(crate) fn add(&mut self, text: &str) {
         for text in [text, text.rsplit(' ').next().unwrap_or_default()] {
-            let forms =
-                [text.to_string(), in_json(text), percent_encoded(text, "%20"), percent_encoded(text, "+")];
+            let forms = [
+                text.to_string(),
+                // As in a host.
+                text.to_ascii_lowercase(),
+                in_json(text),
+                percent_encoded(text, "%20"),
+                percent_encoded(text, "+"),
+            ];
             for form in forms {
                 if text.len() >= TEXT_MIN && !self.texts.contains(&form) {
                     self.texts.push(form);

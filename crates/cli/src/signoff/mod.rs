@@ -3,7 +3,7 @@
 mod begun;
 mod stage;
 
-use crate::args::agents::Series;
+use crate::args::agents::{Fetched, Series};
 use crate::args::signoff::SignoffArgs;
 use crate::errors::refuse;
 use crate::plan::{self, Stage, Stages};
@@ -47,13 +47,15 @@ pub(crate) fn signoff(args: &SignoffArgs) -> Result<u8> {
     // Agents elsewhere are there for all stages.
     let is_led = args.agents.agents.is_some() && !args.agents.is_local();
     let series = match is_led {
-        true => Some(Series { command: agents::unique()?, before: 0, goes_on: true }),
+        true => {
+            Some(Series { command: agents::unique()?, before: 0, goes_on: true, fetched: Fetched::default() })
+        }
         false => None,
     };
     let mut conduct = Conduct { interruptions: &interruptions, series };
     let ran = run_all(args, &stages, &folder, &mut document, &mut conduct);
     if let Some(series) = conduct.series.filter(|series| series.before > 0) {
-        agents::let_go(&args.agents, &series.command);
+        agents::let_go(&args.agents, series);
     }
     crate::environment::begin_part(None);
     // What could not even be begun is no result: the folder goes, or stays as it was.

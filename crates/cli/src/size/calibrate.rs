@@ -3,14 +3,14 @@
 //! Processor time is that of the whole other process. What it needs to start, to report and to end is that of a run with next to
 //! no requests, and is taken off.
 
+use crate::environment;
 use crate::exit::NoVerdict;
-use crate::{environment, output, signals};
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::size::{CONSTANTS_SCHEMA, Constant, ConstantsDocument};
 use unblink_lab::{Baseline, Fault, Gate, Harm, Scenario, ServerConfig, Tls};
@@ -51,9 +51,11 @@ impl Cost {
     }
 }
 
-/// `None` where it was interrupted.
-pub(super) fn measure() -> Result<Option<ConstantsDocument>> {
-    let stop = signals::flag()?;
+/// `None` where it was interrupted. Each step is told before it begins: its number, and what it is.
+pub(super) fn measure(
+    is_stopped: &dyn Fn() -> bool,
+    tell: impl Fn(String, &str),
+) -> Result<Option<ConstantsDocument>> {
     let place = Place::new()?;
     let plain = Trial::default();
     let tls = Trial { tls: true, ..plain };
@@ -67,9 +69,9 @@ pub(super) fn measure() -> Result<Option<ConstantsDocument>> {
     ];
     let mut costs = Vec::new();
     for (number, (name, trial)) in trials.into_iter().enumerate() {
-        output::note(format_args!("{}/{}  {name}", number + 1, trials.len()));
+        tell(format!("{}/{}", number + 1, trials.len()), name);
         let cost = place.run(trial, number);
-        if stop.load(Ordering::Relaxed) {
+        if is_stopped() {
             return Ok(None);
         }
         costs.push(cost?);
@@ -135,9 +137,13 @@ impl Drop for Place {
 impl Place {
     fn new() -> Result<Place> {
         let own = std::env::current_exe().context("can't find this program's own file")?;
-        let folder = std::env::temp_dir().join(format!("unblink-size-{}", std::process::id()));
-        std::fs::create_dir(&folder).with_context(|| format!("can't make the folder {folder:?}"))?;
-        Ok(Place { folder, own })
+        let temporary = std::env::temp_dir();
+        // A container may have one folder alone that can be written to, and work there.
+        let here = || std::env::current_dir().and_then(|here| made_in(&here)).ok();
+        let folder = made_in(&temporary).or_else(|error| here().ok_or(error));
+        let cant =
+            || format!("can't make a folder in {temporary:?} or the current one (TMPDIR names another)");
+        Ok(Place { folder: folder.with_context(cant)?, own })
     }
 
     /// One run against a server of its own.
@@ -182,6 +188,18 @@ impl Place {
         }
         serde_json::from_slice(&ran.stdout).context("unblink run printed no document")
     }
+}
+
+/// A new folder. One that was killed may have left its own, and in a container all have one process id.
+fn made_in(place: &Path) -> std::io::Result<PathBuf> {
+    for number in 1.. {
+        let folder = place.join(format!("unblink-size-{}-{number}", std::process::id()));
+        match std::fs::create_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            done => return done.map(|()| folder),
+        }
+    }
+    unreachable!("there are names enough")
 }
 
 fn config(trial: Trial) -> Result<ServerConfig> {

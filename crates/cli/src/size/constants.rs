@@ -24,9 +24,14 @@ pub(super) fn given(args: &SizeArgs) -> Result<Constants> {
 }
 
 /// Requests per second that so many workers carry, by what was measured and stands in a file.
-pub(crate) fn carries_per_s(path: &Path, workers: u32) -> Result<u64> {
+pub(super) fn carries_per_s(path: &Path, workers: u32) -> Result<u64> {
+    of_document(&read(path)?, workers).with_context(|| format!("in {path:?}"))
+}
+
+/// The same by what such a file would say.
+pub(super) fn of_document(document: &ConstantsDocument, workers: u32) -> Result<u64> {
     let mut constants = Constants::default();
-    measured(&mut constants, &read(path)?).with_context(|| format!("in {path:?}"))?;
+    measured(&mut constants, document)?;
     Ok((constants.worker_per_s() * f64::from(workers)) as u64)
 }
 

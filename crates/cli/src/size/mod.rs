@@ -4,19 +4,32 @@ mod calibrate;
 mod constants;
 mod load;
 
+use crate::agents::Ceilings;
 use crate::args::size::SizeArgs;
-use crate::{exit, output};
+use crate::{exit, output, signals};
 use anyhow::Result;
+use std::sync::atomic::Ordering;
 use unblink_analysis::fleet::{self, Machine};
 use unblink_artifact::size::{SIZE_SCHEMA, SizeDocument, SizeLoad, SizeMachine};
 
-pub(crate) use constants::carries_per_s;
+/// What a machine can carry, as an agent asks for it.
+pub(crate) const CEILINGS: Ceilings =
+    Ceilings { of_file: constants::carries_per_s, measured: measured_per_s };
+
+/// Requests per second that so many workers carry, by what is measured now. `None` where that was to end.
+fn measured_per_s(workers: u32, is_stopped: &dyn Fn() -> bool) -> Result<Option<u64>> {
+    let measured = calibrate::measure(is_stopped, |_, _| {})?;
+    measured.map(|document| constants::of_document(&document, workers)).transpose()
+}
 
 /// Answers, or measures. Gives the exit code.
 pub(crate) fn size(args: &SizeArgs) -> Result<u8> {
     let mut constants = constants::given(args)?;
     if args.calibrate {
-        let Some(measured) = calibrate::measure()? else { return Ok(exit::INTERRUPTED) };
+        let stop = signals::flag()?;
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let tell = |number: String, name: &str| output::note(format_args!("{number}  {name}"));
+        let Some(measured) = calibrate::measure(&is_stopped, tell)? else { return Ok(exit::INTERRUPTED) };
         if let Some(path) = &args.output {
             output::write(path, &(output::to_json(&measured)? + "\n"))?;
         }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::message::ToldTime;
 
+mod replayed;
+
 const NOW: Time = 1_000_000 * SECOND;
 
 fn machine() -> Machine {
@@ -25,6 +27,7 @@ fn offer(agent: &str, made_at: Time, version: &str) -> Event {
     };
     Event::Reply(Reply {
         run: "r".into(),
+        agent: "me".into(),
         answers: 0,
         order: Order::Offer(Box::new(offer)),
         time: None,
@@ -65,7 +68,14 @@ fn only_what_answers_a_word_lengthens_the_lease() {
     let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
     let reply = |answers| {
-        Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time: None, lost_by_bus: 0 })
+        Event::Reply(Reply {
+            run: "r".into(),
+            agent: "me".into(),
+            answers,
+            order: Order::GoOn,
+            time: None,
+            lost_by_bus: 0,
+        })
     };
     agent.handle(NOW, reply(77), &mut out);
     assert_eq!(agent.lease_until, NOW, "it has said no such thing");
@@ -74,6 +84,7 @@ fn only_what_answers_a_word_lengthens_the_lease() {
     assert_eq!(agent.lease_until, NOW + LEASE, "from when it was said, not from when it was answered");
     let other = Event::Reply(Reply {
         run: "other".into(),
+        agent: "me".into(),
         answers: number + 1,
         order: Order::GoOn,
         time: None,
@@ -81,6 +92,22 @@ fn only_what_answers_a_word_lengthens_the_lease() {
     });
     agent.handle(NOW + SECOND, other, &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE);
+}
+
+/// How much of its own limit an agent may use follows from them.
+#[test]
+fn an_offer_has_shares_that_make_sense() {
+    for (first, last, of) in [(0, 0, 1), (0, u32::MAX, u32::MAX), (2, 1, 2), (1, 2, 1)] {
+        let mut event = offer("me", NOW, "1");
+        if let Event::Reply(Reply { order: Order::Offer(offer), .. }) = &mut event {
+            (offer.first, offer.last, offer.of) = (first, last, of);
+        }
+        let out = said(event);
+        let [Action::Say(FromAgent::Status(Status { stage: Stage::Refused(refusal), .. }))] = &out[..] else {
+            panic!("{out:?}");
+        };
+        assert!(refusal.reasons[0].contains("shares make no sense"), "{refusal:?}");
+    }
 }
 
 /// Who sends knows when the lease ends before it does, since the process may be stopped until then.
@@ -92,8 +119,16 @@ fn who_sends_is_told_of_the_lease() {
         let of = |action: &Action| if let Action::LeaseUntil(until) = action { Some(*until) } else { None };
         out.iter().filter_map(of).collect()
     };
-    let reply =
-        |answers, order| Event::Reply(Reply { run: "r".into(), answers, order, time: None, lost_by_bus: 0 });
+    let reply = |answers, order| {
+        Event::Reply(Reply {
+            run: "r".into(),
+            agent: "me".into(),
+            answers,
+            order,
+            time: None,
+            lost_by_bus: 0,
+        })
+    };
     agent.state = State::Armed(Reading::default());
     agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
     assert!(leases(&out).is_empty(), "there is no load");
@@ -115,7 +150,10 @@ fn compare(agent: &mut Agent, from: Time, ahead: Time) -> Vec<Action> {
     let mut done = 0;
     while done < all.len() {
         if let Action::Say(FromAgent::TimeAsk { asked_at, .. }) = all[done] {
-            let answer = Event::TimeAnswer { asked_at, at: asked_at + 10_000 + ahead };
+            let answer = Event::TimeAnswer { run: "r".into(), asked_at, at: asked_at + 10_000 + ahead };
+            // Whoever leads another run in the fleet is not asked, and faster.
+            let other = Event::TimeAnswer { run: "other".into(), asked_at, at: asked_at + 77 };
+            agent.handle(asked_at + 10_000, other, &mut all);
             agent.handle(asked_at + 20_000, answer, &mut all);
         }
         done += 1;
@@ -143,7 +181,14 @@ fn comparing() -> (Agent, (u64, ToldTime)) {
 }
 
 fn vouches(answers: u64, time: Option<ToldTime>) -> Event {
-    Event::Reply(Reply { run: "r".into(), answers, order: Order::GoOn, time, lost_by_bus: 0 })
+    Event::Reply(Reply {
+        run: "r".into(),
+        agent: "me".into(),
+        answers,
+        order: Order::GoOn,
+        time,
+        lost_by_bus: 0,
+    })
 }
 
 /// Whoever is on the bus can say what time it is: what the coordinator does not sign does not count.
@@ -176,7 +221,14 @@ fn going() -> (Agent, Time, Vec<Action>) {
     agent.handle(NOW + SECOND / 2, vouches(number, Some(told)), &mut out);
     let start_at = NOW + 2 * SECOND;
     let go = Order::Go { start_at: start_at + 500 };
-    let go = Reply { run: "r".into(), answers: agent.number, order: go, time: None, lost_by_bus: 0 };
+    let go = Reply {
+        run: "r".into(),
+        agent: "me".into(),
+        answers: agent.number,
+        order: go,
+        time: None,
+        lost_by_bus: 0,
+    };
     agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
     (agent, start_at, out)
 }
@@ -235,7 +287,14 @@ fn what_the_bus_has_lost_is_sent_again_once() {
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
     let mut again = |run: &str, lost_by_bus| {
         let mut out = Vec::new();
-        let reply = Reply { run: run.into(), answers: 0, order: Order::GoOn, time: None, lost_by_bus };
+        let reply = Reply {
+            run: run.into(),
+            agent: "me".into(),
+            answers: 0,
+            order: Order::GoOn,
+            time: None,
+            lost_by_bus,
+        };
         agent.handle(NOW, Event::Reply(reply), &mut out);
         out.iter().filter(|action| matches!(action, Action::SendAgain)).count()
     };
@@ -268,6 +327,7 @@ fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
     assert!(out.len() == 1 && waits(&out[0]), "{out:?}");
     let leave = Reply {
         run: "r".into(),
+        agent: "me".into(),
         answers: 0,
         order: Order::Leave { why: "no".into() },
         time: None,
@@ -354,4 +414,31 @@ fn what_is_known_of_a_run_before_is_not_fetched() {
     let cut = BTreeMap::from([(of_two.clone(), Arc::new(b"tw".to_vec()))]);
     let (_, out) = offered(&["two"], cut);
     assert!(out.contains(&Action::Say(FromAgent::Fetch { run: "r".into(), sha256: of_two, offset: 0 })));
+}
+
+/// What a load goes on with by itself after a rule is cut off by whoever wants it to end; the load has ended where it had.
+#[test]
+fn a_stop_that_waits_is_followed_by_one_that_does_not() {
+    let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
+    agent.handle(NOW, offer("me", NOW, "1"), &mut out);
+    agent.state = State::Running(Progress::default());
+    agent.lease_until = NOW + LEASE;
+    let stop = |agent: &mut Agent, at, cause: Cause| {
+        let order = Order::Stop { at, cause, why: "so".into() };
+        let reply =
+            Reply { run: "r".into(), agent: "me".into(), answers: 0, order, time: None, lost_by_bus: 0 };
+        let mut out = Vec::new();
+        agent.handle(NOW, Event::Reply(reply), &mut out);
+        let told = |action: Action| match action {
+            Action::StopLoad { at, cause, .. } => Some((at, cause)),
+            _ => None,
+        };
+        out.into_iter().find_map(told)
+    };
+    assert_eq!(stop(&mut agent, NOW + SECOND, Cause::Rule), Some((NOW + SECOND, Cause::Rule)));
+    assert_eq!(stop(&mut agent, NOW + 2 * SECOND, Cause::Enough), None);
+    let cut = (NOW + 2 * SECOND, Cause::Coordinator);
+    assert_eq!(stop(&mut agent, cut.0, cut.1.clone()), Some(cut));
+    assert_eq!(stop(&mut agent, NOW + 3 * SECOND, Cause::Coordinator), None, "it is cut off already");
+    assert_eq!(agent.stop_at, Some(NOW + SECOND));
 }

@@ -222,7 +222,9 @@ impl<A: FnMut(Action)> Life<A> {
                 Err(SignedError::Stranger(by)) => self.strange(&signed, by),
                 Err(_) => None,
             },
-            FromCoordinator::TimeAnswer { asked_at, at, .. } => Some(Event::TimeAnswer { asked_at, at }),
+            FromCoordinator::TimeAnswer { run, asked_at, at } => {
+                Some(Event::TimeAnswer { run, asked_at, at })
+            }
             FromCoordinator::Piece { sha256, offset, data } => {
                 let data = BASE64_STANDARD.decode(data).ok()?;
                 Some(Event::Piece { sha256, offset, data })

@@ -1,13 +1,15 @@
 //! A coordinator on the bus.
 
+mod fitting;
+mod records;
+
 use super::stream::{Gathered, Kept, Since};
-use super::{BusError, Now, Options, PLACE, TICK, check_fleet, say, thread};
+use super::{BusError, Now, Options, TICK, check_fleet, say, thread};
 use crate::coordinator::{Action, Coordinator, Event, FleetOutcome, Mark, Saved, Task};
 use crate::message::{AgentId, Cause, FromAgent, FromCoordinator, Stage, Time, ToldTime};
-use crate::record::{Inbox, PIECE_BYTES_MAX, Place, inflated};
+use crate::record::{Inbox, PIECE_BYTES_MAX, Whole};
 use crate::signed;
 use async_nats::connection::State;
-use async_nats::jetstream::{self, AckKind};
 use async_nats::{Client, Message, Subscriber};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -25,8 +27,6 @@ use tokio_stream::StreamExt;
 
 /// From one look at how far all have come to the next.
 const TELL_EVERY: u32 = 10;
-/// A piece before which another one is missing comes again after this.
-const PIECE_AGAIN_SOON: Duration = Duration::from_millis(300);
 
 /// What a coordinator needs to know.
 pub struct Coordinating {
@@ -135,6 +135,11 @@ pub fn coordinate(
     let life = move || async move {
         let begun = async {
             let client = options.connect("unblink run".into(), "_INBOX.operator").await?;
+            // Whoever takes a run up has nothing to offer any more.
+            if coordinating.resumed.is_none() {
+                let max = client.server_info().max_payload;
+                fitting::check(&coordinating.task, &coordinating.signer, max)?;
+            }
             let refused = |what: &str, why: String| BusError::Refused(format!("{what}: {why}"));
             let words = client
                 .subscribe(options.subject("up", "*"))
@@ -171,7 +176,8 @@ pub fn coordinate(
         other.into_iter().for_each(|other| drop(pieces.send(Gathered::Lost(other))));
         tokio::task::spawn_local(records.gather(pieces));
         let inboxes = BTreeMap::new();
-        let life = Life { options, client, machine, signer, files, dir, names, inboxes, kept, now, tell };
+        let mut life = Life { options, client, machine, signer, files, dir, names, inboxes, kept, now, tell };
+        life.find_gathered();
         life.live(words, heard, gathered).await;
     };
     let thread = thread("bus", life)?;
@@ -235,10 +241,7 @@ impl<T: FnMut(Told)> Life<T> {
                     None => Vec::new(),
                 },
                 Some(gathered) = gathered.recv() => match gathered {
-                    Gathered::Piece(piece) => {
-                        self.keep(*piece).await;
-                        Vec::new()
-                    }
+                    Gathered::Piece(piece) => self.keep(*piece).await.into_iter().collect(),
                     Gathered::Lost(since) => {
                         self.kept.since = since;
                         vec![Event::Forgotten]
@@ -251,6 +254,7 @@ impl<T: FnMut(Told)> Life<T> {
                 Some(input) = inputs.recv() => vec![input],
                 _ = ticks.tick() => {
                     count += 1;
+                    self.read_on();
                     if count.is_multiple_of(TELL_EVERY) {
                         self.tell_progress();
                     }
@@ -295,7 +299,8 @@ impl<T: FnMut(Told)> Life<T> {
         }
         let Some(outcome) = done else { return false };
         let _ = tokio::time::timeout(Duration::from_secs(2), self.client.flush()).await;
-        let folders = self.inboxes.iter().map(|(agent, (_, dir))| (agent.clone(), dir.clone())).collect();
+        let some = self.inboxes.iter().filter(|(_, (inbox, _))| !inbox.is_empty());
+        let folders = some.map(|(agent, (_, dir))| (agent.clone(), dir.clone())).collect();
         let _ = (self.kept.keep)(None);
         (self.tell)(Told::Done(outcome, folders));
         true
@@ -309,14 +314,22 @@ impl<T: FnMut(Told)> Life<T> {
         match serde_json::from_slice(&word.payload).ok()? {
             FromAgent::Status(status) => {
                 let ends = match &status.stage {
-                    Stage::Ended(ended) => Some(ended.files.clone()),
+                    Stage::Ended(ended) => Some((ended.files.clone(), ended.is_unkept())),
                     _ => None,
                 };
                 let mut events = vec![Event::Status(agent.clone(), status)];
-                if ends.is_some_and(|ends| self.is_whole(&agent, &ends)) {
-                    events.push(Event::Received(agent));
+                match ends.map(|(ends, is_unkept)| (self.whole(&agent, &ends), is_unkept)) {
+                    Some((Whole::Yes, _)) => events.push(Event::Received(agent)),
+                    // A bus that keeps nothing would not keep it again either.
+                    Some((Whole::Lacks, false)) => events.push(Event::Forgotten),
+                    Some((Whole::Lacks, true) | (Whole::NotYet, _)) | None => {}
                 }
                 Some(events)
+            }
+            FromAgent::TimeAsk { run, .. } | FromAgent::Fetch { run, .. }
+                if !self.machine.borrow().leads(&run) =>
+            {
+                None
             }
             FromAgent::TimeAsk { run, asked_at } => {
                 say(&self.client, &to, &FromCoordinator::TimeAnswer { run, asked_at, at: heard_at }).await;
@@ -337,57 +350,11 @@ impl<T: FnMut(Told)> Life<T> {
         }
     }
 
-    fn is_whole(&self, agent: &str, ends: &[crate::message::FileEnd]) -> bool {
-        ends.is_empty() || self.inboxes.get(agent).is_some_and(|(inbox, _)| inbox.is_whole(ends))
-    }
-
-    /// Keeps a piece of a record, and lets the stream know.
-    async fn keep(&mut self, piece: jetstream::Message) {
-        let agent = piece.subject.rsplit('.').next().unwrap_or_default().to_string();
-        let place: Option<Place> = piece
-            .headers
-            .as_ref()
-            .and_then(|headers| headers.get(PLACE))
-            .and_then(|place| serde_json::from_str(place.as_str()).ok());
-        let first = self.machine.borrow().first_share(&agent);
-        // Another run's, or nothing that is understood: nobody here waits for it.
-        if let (Some(place), Some(first)) = (place, first) {
-            if !self.inboxes.contains_key(&agent) {
-                let dir = self.dir.join(format!("share-{first:04}"));
-                match Inbox::new(dir.clone(), self.names) {
-                    Ok(inbox) => drop(self.inboxes.insert(agent.clone(), (inbox, dir))),
-                    Err(error) => {
-                        (self.tell)(Told::Broken(format!(
-                            "can't keep records in {}: {error}",
-                            dir.display()
-                        )));
-                        return;
-                    }
-                }
-            }
-            let Some((inbox, dir)) = self.inboxes.get_mut(&agent) else { return };
-            match inflated(&piece.payload).and_then(|bytes| inbox.take(&place, &bytes)) {
-                Ok(true) => {}
-                Ok(false) => {
-                    let _ = piece.ack_with(AckKind::Nak(Some(PIECE_AGAIN_SOON))).await;
-                    return;
-                }
-                Err(error) => {
-                    let text = format!("can't keep a record in {}: {error}", dir.display());
-                    (self.tell)(Told::Broken(text));
-                    return;
-                }
-            }
-        }
-        // Unheard, it would come again, and change nothing.
-        let _ = piece.ack().await;
-    }
-
     fn tell_progress(&mut self) {
         let machine = self.machine.borrow();
         let ((due, ok, heard), start_at) = (machine.progress(), machine.start_at());
         let records = machine.records().map(|(agent, is_over)| Record {
-            dir: self.inboxes.get(agent).map(|(_, dir)| dir.clone()),
+            dir: self.inboxes.get(agent).filter(|(inbox, _)| !inbox.is_empty()).map(|(_, dir)| dir.clone()),
             is_over,
         });
         let records = records.collect();

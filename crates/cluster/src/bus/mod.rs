@@ -59,6 +59,30 @@ pub enum BusError {
     /// It does something else than it should.
     #[error("the bus refuses: {0}")]
     Refused(String),
+    /// What agents are to be told is more than it takes at once.
+    #[error(
+        "what agents are told of this run, with the names of {files} files, has {bytes} bytes, and this bus takes messages of {max}: \
+         name fewer files, shorten the command line (write it into a plan), or raise max_payload in the bus's configuration"
+    )]
+    OfferTooLarge {
+        /// So much.
+        bytes: u64,
+        /// And it takes this.
+        max: u64,
+        /// So many of them are named.
+        files: usize,
+    },
+    /// A piece of a file that agents are to have is.
+    #[error(
+        "a piece of a file of this run has {bytes} bytes, and this bus takes messages of {max}: raise max_payload in the bus's \
+         configuration, to 1MB at least"
+    )]
+    PieceTooLarge {
+        /// So much.
+        bytes: u64,
+        /// And it takes this.
+        max: u64,
+    },
     /// There is no thread for it.
     #[error("can't start a thread for the bus: {0}")]
     Thread(std::io::Error),

@@ -14,6 +14,8 @@ use tokio_stream::StreamExt;
 
 /// A piece of a record that was not answered within this comes again, so that a coordinator that was away for a moment has it soon.
 const PIECE_AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// So many pieces may wait for others before them. None of any record comes while there are more.
+const PENDING_MAX: i64 = 20_000;
 /// For the bus to say whether it has a stream.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(2);
 /// From one look at a bus that is gone to the next.
@@ -187,6 +189,7 @@ fn reading(name: &str, since: Since) -> pull::Config {
         ack_policy: AckPolicy::Explicit,
         ack_wait: PIECE_AGAIN_AFTER,
         inactive_threshold: KEEP,
+        max_ack_pending: PENDING_MAX,
         ..pull::Config::default()
     }
 }

@@ -42,7 +42,7 @@ impl Coordinator {
         (asked > carries).then(|| {
             format!(
                 "{} would offer {asked}/s at the highest, and carries {carries}/s by what was measured there (unblink agent \
-                 --constants): start more agents, or lower the rate",
+                 --constants or --calibrate): start more agents, or lower the rate",
                 member.name()
             )
         })

@@ -94,6 +94,13 @@ impl Coordinator {
                 machine.version, self.task.version
             ));
         }
+        // Numbers are summed up from here on, and whoever is on the bus may say any.
+        if !(1..=self.task.shares_max).contains(&machine.shares) {
+            return Some(format!(
+                "it has {} shares, and a load has from 1 to {}: start it with other --shares",
+                machine.shares, self.task.shares_max
+            ));
+        }
         if !self.task.is_first && machine.after.is_none() {
             return Some("the command goes on with the agents that began it".to_string());
         }

@@ -1,16 +1,22 @@
 //! What a coordinator answers to what agents say.
 
 use super::member::Member;
-use super::{Action, Coordinator, Phase, Then};
+use super::{Action, Coordinator, Phase, Task, Then};
 use crate::PROTOCOL;
-use crate::message::{AgentId, Cause, Next, Offer, Order, Reply, Stage, Status, Time};
+use crate::message::{AgentId, Cause, Next, Offer, Order, Reply, Stage, Status, Time, ToldTime};
+
+/// Names of agents are shorter.
+const AGENT_ID_MAX: usize = 64;
 
 impl Coordinator {
     pub(super) fn heard(&mut self, now: Time, from: AgentId, status: Status, out: &mut Vec<Action>) {
         if self.gone.contains(&from) {
             return;
         }
-        if status.run.as_ref().is_some_and(|run| *run != self.task.run) {
+        if let Some(run) = status.run.as_ref().filter(|run| **run != self.task.run) {
+            if matches!(status.stage, Stage::Ended(_)) && self.task.fetched.get(&from) == Some(run) {
+                return out.push(self.done_before(&from, run));
+            }
             return self.is_taken(now, &from, out);
         }
         if !self.members.contains_key(&from) {
@@ -124,14 +130,26 @@ impl Coordinator {
         Some(self.said(to, answers, order))
     }
 
+    /// The last word of the run before, which the agent has not heard: it is said once, and a bus may lose it. Said in the name of that
+    /// run, since no agent lets go of a record on the word of another one.
+    fn done_before(&self, to: &AgentId, run: &str) -> Action {
+        let next = match self.task.then {
+            Then::Dismiss => Next::Leave,
+            Then::Leave | Then::Again | Then::Stay => Next::Run(self.task.command.clone()),
+        };
+        let (run, order) = (run.to_string(), Order::Done { next });
+        let agent = to.clone();
+        Action::Reply(to.clone(), Reply { run, agent, answers: 0, order, time: None, lost_by_bus: 0 })
+    }
+
     /// What answers nothing.
     fn told(&self, to: &AgentId, order: Order) -> Action {
         self.said(to, 0, order)
     }
 
     fn said(&self, to: &AgentId, answers: u64, order: Order) -> Action {
-        let (run, lost_by_bus) = (self.task.run.clone(), self.lost_by_bus);
-        Action::Reply(to.clone(), Reply { run, answers, order, time: None, lost_by_bus })
+        let (run, agent, lost_by_bus) = (self.task.run.clone(), to.clone(), self.lost_by_bus);
+        Action::Reply(to.clone(), Reply { run, agent, answers, order, time: None, lost_by_bus })
     }
 
     fn order_for(&self, now: Time, to: &AgentId, member: &Member) -> Order {
@@ -151,7 +169,8 @@ impl Coordinator {
             (Phase::Running { .. }, Stage::Going | Stage::Running(_)) if member.was_lost => {
                 Order::Stop { at: now, cause: Cause::Coordinator, why: "the coordinator had lost it".into() }
             }
-            (Phase::Running { stop: Some((at, cause, why)), .. }, Stage::Going | Stage::Running(_)) => {
+            (Phase::Running { stop: Some(stop), .. }, Stage::Going | Stage::Running(_)) => {
+                let (at, cause, why) = self.cut.as_ref().unwrap_or(stop);
                 Order::Stop { at: *at, cause: cause.clone(), why: why.clone() }
             }
             (
@@ -165,18 +184,32 @@ impl Coordinator {
 
     fn offer(&self, now: Time, to: &AgentId, member: &Member) -> Offer {
         let of = self.members.values().map(|member| member.machine.shares).sum();
-        Offer {
-            protocol: PROTOCOL,
-            version: self.task.version.clone(),
-            made_at: now,
-            agent: to.clone(),
-            first: member.first,
-            last: member.first + member.machine.shares - 1,
-            of,
-            arguments: self.task.arguments.clone(),
-            part: self.task.part.clone(),
-            files: self.task.files.clone(),
-            run_seed: self.task.run_seed,
-        }
+        let last = member.first + member.machine.shares - 1;
+        offer(&self.task, now, to.clone(), (member.first, last, of))
+    }
+
+    /// None of this task has more bytes, whoever takes part.
+    pub(crate) fn largest_offer(task: &Task) -> Reply {
+        let agent = "f".repeat(AGENT_ID_MAX);
+        let offer = offer(task, Time::MAX, agent.clone(), (u32::MAX, u32::MAX, u32::MAX));
+        let (answers, order) = (u64::MAX, Order::Offer(Box::new(offer)));
+        let time = Some(ToldTime { asked_at: Time::MAX, at: Time::MAX });
+        Reply { run: task.run.clone(), agent, answers, order, time, lost_by_bus: u32::MAX }
+    }
+}
+
+fn offer(task: &Task, made_at: Time, agent: AgentId, (first, last, of): (u32, u32, u32)) -> Offer {
+    Offer {
+        protocol: PROTOCOL,
+        version: task.version.clone(),
+        made_at,
+        agent,
+        first,
+        last,
+        of,
+        arguments: task.arguments.clone(),
+        part: task.part.clone(),
+        files: task.files.clone(),
+        run_seed: task.run_seed,
     }
 }

@@ -11,9 +11,6 @@ const CLOCKS_MAX: usize = 10_080;
 /// Answers about the time that are remembered: an agent goes by one of its last 32, of which a bus loses some.
 const TOLD_MAX: usize = 256;
 
-/// The guard of a load whose record can't be kept, by its name in documents.
-const UNKEPT: &str = "record";
-
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) machine: Machine,
@@ -115,12 +112,7 @@ impl Member {
 
     /// Its record could not be kept, it has said so for longer than `time`, and not all of it has come.
     pub(super) fn is_unkept_for(&self, now: Time, time: Time) -> bool {
-        let is_unkept = match &self.stage {
-            Stage::Ended(ended) => {
-                matches!(&ended.stopped_by, Some((Cause::Guard(name), _)) if name == UNKEPT)
-            }
-            _ => false,
-        };
+        let is_unkept = matches!(&self.stage, Stage::Ended(ended) if ended.is_unkept());
         is_unkept && self.ended_at.is_some_and(|at| now > at + time)
     }
 

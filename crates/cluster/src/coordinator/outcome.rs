@@ -18,6 +18,17 @@ pub enum FleetOutcome {
     },
 }
 
+impl FleetOutcome {
+    /// Those whose records are here as a whole.
+    pub fn fetched(&self) -> impl Iterator<Item = &AgentId> {
+        let parts = match self {
+            FleetOutcome::Run { parts, .. } => &parts[..],
+            FleetOutcome::NotBegun(_) => &[],
+        };
+        parts.iter().filter(|part| !part.is_lost).map(|part| &part.agent)
+    }
+}
+
 /// Why a run did not begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotBegun {

@@ -8,7 +8,7 @@ use crate::message::{Stage, Time};
 
 impl Coordinator {
     pub(super) fn run(&mut self, now: Time, start_at: Time, out: &mut Vec<Action>) {
-        let overdue = now > start_at + self.task.length + END_WITHIN;
+        let overdue = now > self.over_at(start_at) + END_WITHIN;
         for member in self.members.values_mut() {
             let is_over = matches!(member.stage, Stage::Ended(_)) && member.is_complete();
             let is_silent = now.saturating_sub(member.heard_at) > LOST_AFTER;
@@ -58,6 +58,15 @@ impl Coordinator {
             out.extend(last);
             self.phase = Phase::Over;
             out.push(Action::Done(FleetOutcome::Run { start_at, parts, stopped }));
+        }
+    }
+
+    /// When the last answer is waited for: a load that is stopped is over long before it was to be, perhaps by hours.
+    fn over_at(&self, start_at: Time) -> Time {
+        let planned = start_at + self.task.length;
+        match &self.phase {
+            Phase::Running { stop: Some((at, ..)), .. } => planned.min(at.saturating_add(self.task.drain)),
+            _ => planned,
         }
     }
 }

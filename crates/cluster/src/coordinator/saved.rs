@@ -18,6 +18,9 @@ pub struct Saved {
     /// When it ends before its time, if it does: when, what it comes of, and for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<(Time, Cause, String)>,
+    /// What then ended the journeys and retries that went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<(Time, Cause, String)>,
     /// Those who take part, in the order of their shares.
     pub members: Vec<SavedMember>,
     /// How often the bus has lost what it kept.
@@ -44,6 +47,7 @@ pub struct SavedMember {
 pub struct Mark {
     is_settled: bool,
     is_stopped: bool,
+    is_cut: bool,
     lost: usize,
     lost_by_bus: u32,
 }
@@ -54,6 +58,7 @@ impl Coordinator {
         Mark {
             is_settled: self.start_at().is_some(),
             is_stopped: matches!(self.phase, Phase::Running { stop: Some(_), .. }),
+            is_cut: self.cut.is_some(),
             lost: self.members.values().filter(|member| has_been_lost(member)).count(),
             lost_by_bus: self.lost_by_bus,
         }
@@ -80,6 +85,7 @@ impl Coordinator {
             command: self.task.command.clone(),
             start_at,
             stop,
+            cut: self.cut.clone(),
             members: members.collect(),
             lost_by_bus: self.lost_by_bus,
         })
@@ -115,6 +121,7 @@ impl Coordinator {
             turned_away: BTreeMap::new(),
             bus_gone_since: None,
             lost_by_bus: saved.lost_by_bus,
+            cut: saved.cut.clone(),
             say_again_at: now,
         }
     }

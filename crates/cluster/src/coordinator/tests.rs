@@ -3,7 +3,10 @@
 use super::*;
 use crate::message::{Ended, FileEnd, Machine, Next, Order, Progress, Reading, Refusal};
 
+mod again;
 mod coming;
+mod cutting;
+mod ends;
 mod fleets;
 mod forgotten;
 
@@ -24,29 +27,45 @@ fn again(command: &str) -> Machine {
     Machine { after: Some(command.into()), ..machine("1", 1) }
 }
 
+pub(crate) fn task(agents: u32) -> Task {
+    Task {
+        run: "r".into(),
+        signed_by: "UOWN".into(),
+        version: "1".into(),
+        agents,
+        gather_for: GATHER_FOR,
+        length: 10 * SECOND,
+        drain: SECOND,
+        arguments: Vec::new(),
+        files: Vec::new(),
+        run_seed: 1,
+        shares_max: 8,
+        per_s_max: 0,
+        users: None,
+        connections: Connections::default(),
+        part: None,
+        command: "c".into(),
+        is_first: true,
+        is_local: false,
+        then: Then::Leave,
+        fetched: BTreeMap::new(),
+    }
+}
+
+/// What one agent is told that takes part in `task`.
+pub(crate) fn offered(task: Task) -> Vec<Reply> {
+    let mut stand = Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 };
+    let out = stand.says("a", Stage::Waiting(machine("1", 1)));
+    let of = |action: Action| match action {
+        Action::Reply(_, reply) if matches!(reply.order, Order::Offer(_)) => Some(reply),
+        _ => None,
+    };
+    out.into_iter().filter_map(of).collect()
+}
+
 impl Stand {
     fn new(agents: u32) -> Stand {
-        let task = Task {
-            run: "r".into(),
-            signed_by: "UOWN".into(),
-            version: "1".into(),
-            agents,
-            gather_for: GATHER_FOR,
-            length: 10 * SECOND,
-            arguments: Vec::new(),
-            files: Vec::new(),
-            run_seed: 1,
-            shares_max: 8,
-            per_s_max: 0,
-            users: None,
-            connections: Connections::default(),
-            part: None,
-            command: "c".into(),
-            is_first: true,
-            is_local: false,
-            then: Then::Leave,
-        };
-        Stand { coordinator: Coordinator::new(task, NOW), now: NOW, number: 0 }
+        Stand { coordinator: Coordinator::new(task(agents), NOW), now: NOW, number: 0 }
     }
 
     fn after(&mut self, time: Time, event: Event) -> Vec<Action> {
@@ -152,7 +171,14 @@ fn who_is_not_needed_any_more_may_leave() {
 
     let leaves = |machine: Machine, agent: &str| {
         let (mut one, mut out) = (crate::agent::Agent::new("a".into(), machine, NOW), Vec::new());
-        let reply = Reply { run: "r".into(), answers: 0, order: named(agent), time: None, lost_by_bus: 0 };
+        let reply = Reply {
+            run: "r".into(),
+            agent: "a".into(),
+            answers: 0,
+            order: named(agent),
+            time: None,
+            lost_by_bus: 0,
+        };
         one.handle(NOW, crate::agent::Event::Reply(reply), &mut out);
         out.iter().any(|action| matches!(action, crate::agent::Action::Leave(_)))
     };
@@ -211,8 +237,9 @@ fn a_bus_that_is_gone_for_good_is_given_up() {
 
 #[test]
 fn too_many_shares_are_no_load() {
-    let mut stand = Stand::new(1);
-    stand.says("a", Stage::Waiting(machine("1", 9)));
+    let mut stand = Stand::new(2);
+    stand.says("a", Stage::Waiting(machine("1", 8)));
+    stand.says("b", Stage::Waiting(machine("1", 1)));
     let out = stand.after(LEAVE_FOR, Event::Tick);
     let Some(FleetOutcome::NotBegun(why)) = done(&out) else { panic!("{out:?}") };
     assert!(why.reasons[0].contains("at most 8"), "{why:?}");
@@ -307,21 +334,6 @@ fn what_has_come_stays_when_an_agent_ends() {
     assert_eq!(stand.coordinator.progress(), (30, 28, 2));
     stand.ended("a", None);
     assert_eq!(stand.coordinator.progress(), (30, 28, 2));
-}
-
-#[test]
-fn a_guard_of_one_stops_all_at_one_instant() {
-    let mut stand = Stand::running();
-    stand.after(START_AHEAD + SECOND, Event::Tick);
-    stand.says("b", Stage::Running(Progress::default()));
-    let out = stand.ended("a", Some("--budget-errors 5 is used up"));
-    let at = stand.now + STOP_AHEAD;
-    let is_stop = |(to, order): &(&str, &Order)| {
-        *to == "b"
-            && matches!(order, Order::Stop { at: told, why, .. } if *told == at && why.contains("budget-errors"))
-    };
-    let out = [out, stand.after(SAY_AGAIN, Event::Tick)].concat();
-    assert!(orders(&out).iter().any(is_stop), "{out:?}");
 }
 
 /// What another one has kept, as it is read back.

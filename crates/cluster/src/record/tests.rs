@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::fs::{self, OpenOptions};
 
 const NAMES: [&str; 2] = ["run.json", "lines"];
 
@@ -9,9 +10,9 @@ const NAMES: [&str; 2] = ["run.json", "lines"];
 fn tell(outbox: &mut Outbox, inbox: &mut Inbox, doubled: &mut Vec<(Place, Vec<u8>)>) {
     while let Some((place, bytes)) = outbox.piece(0).expect("files") {
         let arrived = inflated(&deflated(&bytes).expect("in memory")).expect("the same");
-        assert!(inbox.take(&place, &arrived).expect("a piece"));
+        assert_eq!(inbox.take(0, &place, &arrived).expect("a piece"), Taken::Settled);
         for (place, bytes) in doubled.iter().chain([&(place.clone(), bytes.clone())]) {
-            inbox.take(place, bytes).expect("an old one");
+            inbox.take(0, place, bytes).expect("an old one");
         }
         outbox.told(&place, bytes.len() as u64, 0);
         doubled.push((place, bytes));
@@ -35,10 +36,10 @@ proptest! {
             tell(&mut outbox, &mut inbox, &mut doubled);
         }
         let ends = ends(from.path(), &NAMES).unwrap();
-        prop_assert!(inbox.is_whole(&ends));
+        prop_assert_eq!(inbox.whole(0, &ends).unwrap(), Whole::Yes);
         prop_assert_eq!(fs::read(to.path().join("a/lines")).unwrap(), parts.concat());
         let other = FileEnd { sha256: sha256(b"x"), ..ends[1].clone() };
-        prop_assert!(!inbox.is_whole(&[other]));
+        prop_assert_eq!(inbox.whole(0, &[other]).unwrap(), Whole::NotYet);
     }
 }
 
@@ -55,9 +56,9 @@ fn nothing_else_is_written() {
     let to = tempfile::tempdir().unwrap();
     let mut inbox = Inbox::new(to.path().join("a"), &NAMES).unwrap();
     let place = |name: &str, offset| Place { name: name.into(), version: 1, offset, round: 0 };
-    assert!(inbox.take(&place("../x", 0), b"x").is_err());
-    assert!(inbox.take(&place("other", 0), b"x").is_err());
-    assert!(!inbox.take(&place("lines", 5), b"x").expect("no error"), "a hole");
+    assert!(inbox.take(0, &place("../x", 0), b"x").is_err());
+    assert!(inbox.take(0, &place("other", 0), b"x").is_err());
+    assert_ne!(inbox.take(0, &place("lines", 5), b"x").expect("no error"), Taken::Settled, "a hole");
     assert!(!to.path().join("x").exists());
 }
 
@@ -127,7 +128,7 @@ fn long_files_come_in_pieces() {
     let mut doubled = Vec::new();
     tell(&mut outbox, &mut inbox, &mut doubled);
     assert_eq!(doubled.len(), 2);
-    assert!(inbox.is_whole(&ends(from.path(), &NAMES).unwrap()));
+    assert_eq!(inbox.whole(0, &ends(from.path(), &NAMES).unwrap()).unwrap(), Whole::Yes);
 }
 
 /// Whoever kept it has lost it: what was told is told again, and whoever has some of it has all of it once.
@@ -152,19 +153,19 @@ fn what_has_been_lost_on_the_way_is_told_again() {
     outbox.begin_again();
     // What is heard only now was said of what is lost.
     outbox.told(&late, more.len() as u64, 0);
-    assert!(!inbox.take(&late, &more).unwrap(), "a hole");
+    assert_ne!(inbox.take(0, &late, &more).unwrap(), Taken::Settled, "a hole");
     let mut again = Vec::new();
     tell(&mut outbox, &mut inbox, &mut again);
     let places: Vec<(&str, u64)> =
         again.iter().map(|(place, _)| (place.name.as_str(), place.offset)).collect();
     assert_eq!(places, [("run.json", 0), ("lines", 0)]);
     assert_eq!(fs::read(to.path().join("a/lines")).unwrap(), b"one two three ");
-    assert!(inbox.is_whole(&ends(from.path(), &NAMES).unwrap()));
+    assert_eq!(inbox.whole(0, &ends(from.path(), &NAMES).unwrap()).unwrap(), Whole::Yes);
     // A coordinator that has taken the run up had nothing.
     let mut other = Inbox::new(to.path().join("b"), &NAMES).unwrap();
     outbox.begin_again();
     tell(&mut outbox, &mut other, &mut Vec::new());
-    assert!(other.is_whole(&ends(from.path(), &NAMES).unwrap()));
+    assert_eq!(other.whole(0, &ends(from.path(), &NAMES).unwrap()).unwrap(), Whole::Yes);
 }
 
 /// What is told again waits since it is known to be lost; what had not been told waits for as long as it did.

@@ -1,11 +1,11 @@
 //! The bus of a world: what is lost on it, late, doubled and out of order, and what it keeps of records.
 
 use super::record::{KEPT_WITHIN, LOOK_EVERY, NAMES};
-use super::{MS, SECOND, TICK, World};
+use super::{SECOND, TICK, World};
 use rand_xoshiro::rand_core::Rng;
 use std::path::PathBuf;
 use unblink_cluster::message::{FromAgent, Reply, Stage, Time, ToldTime};
-use unblink_cluster::record::{Inbox, Place};
+use unblink_cluster::record::{Inbox, Place, Taken, Whole};
 use unblink_cluster::{agent, coordinator};
 
 /// What is under way.
@@ -42,8 +42,6 @@ pub(super) struct Piece {
 
 /// What was not answered comes again.
 const AGAIN_AFTER: u64 = 2 * SECOND;
-/// What comes after something that is missing comes again sooner.
-const AGAIN_SOON: u64 = 300 * MS;
 
 impl World {
     pub(super) fn chance(&mut self, of: f64) -> bool {
@@ -68,7 +66,7 @@ impl World {
     fn send_if(&mut self, gets_through: impl Fn(&World) -> bool, make: impl Fn() -> Word) {
         for _ in 0..if self.chance(self.doubled) { 2 } else { 1 } {
             if gets_through(self) && !self.chance(self.loss) {
-                let late = self.delay / 2 + self.random.next_u64() % self.delay;
+                let late = self.delay / 2 + self.random.next_u64() % self.delay + self.straggles();
                 self.sent += 1;
                 self.words.insert((self.now + late, self.sent), make());
             }
@@ -82,7 +80,7 @@ impl World {
                 self.act(node, agent::Event::Reply(reply));
             }
             Word::Time { to, asked_at, at } if self.nodes[to].life.runs(self.now) => {
-                self.act(to, agent::Event::TimeAnswer { asked_at, at });
+                self.act(to, agent::Event::TimeAnswer { run: "r".into(), asked_at, at });
             }
             Word::Piece(of, place, bytes) if self.is_there() && self.keeps => {
                 let (told, length) = (place.clone(), bytes.len() as u64);
@@ -120,9 +118,12 @@ impl World {
                     _ => None,
                 };
                 self.coordinate(coordinator::Event::Status(format!("a{node}"), status));
-                let inbox = self.inboxes.get(&node);
-                if ends.is_some_and(|ends| inbox.is_some_and(|inbox| inbox.is_whole(&ends))) {
-                    self.coordinate(coordinator::Event::Received(format!("a{node}")));
+                let (own, inbox) = (self.clock.at(self.now), self.inboxes.get_mut(&node));
+                let whole = ends.zip(inbox).map(|(ends, inbox)| inbox.whole(own, &ends).expect("readable"));
+                match whole {
+                    Some(Whole::Yes) => self.coordinate(coordinator::Event::Received(format!("a{node}"))),
+                    Some(Whole::Lacks) => self.coordinate(coordinator::Event::Forgotten),
+                    Some(Whole::NotYet) | None => {}
                 }
             }
             FromAgent::TimeAsk { asked_at, .. } => {
@@ -143,18 +144,23 @@ impl World {
     fn take(&mut self, number: usize) {
         let of = self.kept_pieces[number].of;
         let takes_part = self.coordinator.first_share(&format!("a{of}")).is_some();
-        let mut has_it = true;
+        let (mut taken, own) = (Taken::Settled, self.clock.at(self.now));
         if takes_part {
             let dir = self.gathered_dir(of);
             let new = || Inbox::new(dir, &NAMES).expect("a folder");
             let Piece { place, bytes, .. } = &self.kept_pieces[number];
-            has_it = self.inboxes.entry(of).or_insert_with(new).take(place, bytes).expect("written");
+            taken = self.inboxes.entry(of).or_insert_with(new).take(own, place, bytes).expect("written");
         }
         let is_heard = self.is_there() && !self.chance(self.loss);
         let (now, piece) = (self.now, &mut self.kept_pieces[number]);
-        match has_it {
-            true => piece.is_taken |= is_heard,
-            false => piece.again_at = piece.again_at.min(now + AGAIN_SOON),
+        match taken {
+            Taken::Settled => piece.is_taken |= is_heard,
+            Taken::Early(after) | Taken::Missing(after) => {
+                piece.again_at = piece.again_at.min(now + after);
+            }
+        }
+        if matches!(taken, Taken::Missing(_)) {
+            self.coordinate(coordinator::Event::Forgotten);
         }
     }
 
@@ -190,8 +196,14 @@ impl World {
 
     /// All that was kept is passed on again: to one that has nothing.
     pub(super) fn pass_on_anew(&mut self) {
-        self.inboxes.clear();
-        self.kept_pieces.iter_mut().for_each(|piece| (piece.is_taken, piece.again_at) = (false, 0));
+        // What another one had gathered is there, and in every second world nowhere else any more.
+        let resumed = |of: &usize| Inbox::resumed(self.gathered_dir(*of), &NAMES).expect("a folder");
+        self.inboxes = self.inboxes.keys().map(|of| (*of, resumed(of))).collect();
+        let has_let_go = self.seed.is_multiple_of(2);
+        for piece in &mut self.kept_pieces {
+            piece.is_gone |= piece.is_taken && has_let_go;
+            (piece.is_taken, piece.again_at) = (false, 0);
+        }
         // It has found another stream than the one that it was told of.
         self.noticed_at = self.now;
     }
@@ -217,6 +229,6 @@ impl World {
 
     /// Where the record of an agent is gathered.
     pub(super) fn gathered_dir(&self, number: usize) -> PathBuf {
-        self.place.as_ref().expect("not in a crowd").path().join(format!("share-{number}"))
+        self.place.as_ref().expect("not in a crowd without records").path().join(format!("share-{number}"))
     }
 }

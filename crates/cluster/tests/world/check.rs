@@ -1,5 +1,6 @@
 //! What an account that knows everything says of what the coordinator and the agents say.
 
+use super::load::Load;
 use super::merged::number_of;
 use super::{Fate, Node, SECOND, World};
 use std::collections::BTreeSet;
@@ -30,7 +31,7 @@ impl World {
     /// Requests that servers took.
     pub(crate) fn requests(&self) -> u64 {
         let loads = self.nodes.iter().filter_map(|node| node.load.as_ref());
-        loads.flat_map(|load| &load.workers).map(|worker| worker.books().until(u64::MAX).sent).sum()
+        loads.flat_map(Load::happened).map(|worker| worker.books.until(u64::MAX).sent).sum()
     }
 
     /// Holds what the coordinator says, and the document of all records, against what happened. Gives whether that document says
@@ -85,9 +86,9 @@ impl World {
         }
         // Nobody is lost and nobody was stopped: each has ended by itself, or by its lease, which its record says.
         let by_lease = self.nodes.iter().any(|node| node.lease.ended.is_some());
-        let workers = self.nodes.iter().filter_map(|node| node.load.as_ref()).flat_map(|load| &load.workers);
+        let workers = self.nodes.iter().filter_map(|node| node.load.as_ref()).flat_map(Load::happened);
         let (due, planned) = workers.fold((0, 0), |(due, planned), worker| {
-            (due + worker.books().until(u64::MAX).due, planned + worker.books().planned())
+            (due + worker.books.until(u64::MAX).due, planned + worker.books.planned())
         });
         assert!(due == planned || by_lease, "seed {seed}: {due} of {planned}");
         if due < planned { Fate::Lost } else { Fate::Whole }
@@ -108,7 +109,7 @@ impl World {
         let wrong = (i128::from(self.clock.at(began)) - i128::from(node.told)).unsigned_abs();
         let stated = u128::from(node.reading.error_ns) + u128::from(began) * 100 / 1_000_000;
         assert!(wrong <= stated, "seed {seed}: agent {number} is off by {wrong} and states {stated}");
-        let too_early = load.workers.iter().any(|worker| worker.sent_too_early);
+        let too_early = load.happened().iter().any(|worker| worker.sent_too_early);
         assert!(!too_early, "seed {seed}: agent {number} sends before the time");
     }
 }

@@ -1,7 +1,8 @@
 //! The load of one agent: workers, what they record together, and its way into a folder.
 
+use super::crowd::Played;
 use super::record::{Record, header};
-use super::worker::{Around, Worker};
+use super::worker::{Around, Happened, Worker};
 use super::{Node, Rule, TIMEOUT, World};
 use std::path::PathBuf;
 use unblink_artifact::document::ClockReading;
@@ -17,10 +18,17 @@ pub(super) struct Load {
     plan: Plan,
     /// By its own clock.
     pub(super) zero: Time,
-    pub(super) workers: Vec<Worker>,
-    merger: Merger,
+    pub(super) by: By,
     pub(super) record: Record,
     pub(super) clock: Option<ClockReading>,
+}
+
+/// Who offers it.
+pub(super) enum By {
+    /// Workers, as time goes by.
+    Workers(Vec<Worker>, Box<Merger>),
+    /// Workers that have done so beforehand.
+    Played(Played),
 }
 
 /// What the load of a world is.
@@ -65,14 +73,22 @@ impl Load {
     ) -> Load {
         let plan = asked.plan(offer);
         let workers = (0..plan.threads()).map(|number| Worker::new(&plan, number, zero, now, seed)).collect();
-        let merger = Merger::new(plan.threads() as usize, plan.layout());
+        let merger = Box::new(Merger::new(plan.threads() as usize, plan.layout()));
         let record = Record::begin(dir, header(&plan, offer, reading, asked.tolerates));
-        Load { plan, zero, workers, merger, record, clock: None }
+        Load { plan, zero, by: By::Workers(workers, merger), record, clock: None }
+    }
+
+    /// What became of the requests of its workers.
+    pub(super) fn happened(&self) -> Vec<&Happened> {
+        match &self.by {
+            By::Workers(workers, _) => workers.iter().map(Worker::happened).collect(),
+            By::Played(played) => played.happened.iter().collect(),
+        }
     }
 
     /// Where its record ends, after the schedule's zero.
     pub(super) fn end(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.books().end()).max().unwrap_or(0)
+        self.happened().iter().map(|worker| worker.books.end()).max().unwrap_or(0)
     }
 }
 
@@ -80,19 +96,23 @@ impl Node {
     /// Lets workers do all that they do up to `now`. Gives how the run ended, once it has.
     pub(super) fn work(&mut self, now: u64, broken: Option<Rule>) -> Option<Ended> {
         let Node { load: Some(load), lease, clock, life, ended: false, .. } = self else { return None };
+        let Load { plan, zero, by, record, clock: reading } = load;
+        let (workers, merger) = match by {
+            By::Workers(workers, merger) => (workers, merger),
+            By::Played(played) => return played.go_on(&record.dir, clock.at(now).saturating_sub(*zero)),
+        };
         let mut out = Vec::new();
         let mut around =
             Around { clock: *clock, lease, stands_still: life.stands_still, broken, out: &mut out };
         // In the order of time: whoever finds the lease ended ends it for all.
-        while let Some((at, worker)) = first(&mut load.workers, &around).filter(|(at, _)| *at <= now) {
+        while let Some((at, worker)) = first(workers, &around).filter(|(at, _)| *at <= now) {
             let knew = around.lease.ended.is_some();
-            load.workers[worker].step(at, &mut around);
+            workers[worker].step(at, &mut around);
             if !knew && around.lease.ended.is_some() {
                 around.lease.told_at = Some(at);
             }
         }
-        out.into_iter().for_each(|handed| load.merger.push(handed));
-        let Load { workers, merger, record, .. } = load;
+        out.into_iter().for_each(|handed| merger.push(handed));
         while merger.complete(|worker, bank| workers[worker].recycle(bank)) {
             record.take(merger.interval());
         }
@@ -100,7 +120,7 @@ impl Node {
             return None;
         }
         assert!(!merger.is_holding());
-        Some(load.record.finish(&load.plan, load.zero, lease, load.clock))
+        Some(record.finish(plan, *zero, lease, *reading))
     }
 }
 
@@ -122,10 +142,13 @@ impl World {
             _ => start_at,
         };
         node.load = Some(Load::new(&self.asked, offer, node.reading, (zero, now), dir, seed));
+        if self.crowd.is_some() {
+            self.play(number);
+        }
     }
 
     /// Where an agent records.
     pub(super) fn own_dir(&self, number: usize) -> PathBuf {
-        self.place.as_ref().expect("not in a crowd").path().join(format!("own-{number}"))
+        self.place.as_ref().expect("not in a crowd without records").path().join(format!("own-{number}"))
     }
 }

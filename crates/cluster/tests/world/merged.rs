@@ -1,21 +1,22 @@
 //! The records that came together, merged as the program merges them, beside what happened.
 
 use super::books::Counts;
+use super::load::Load;
 use super::{Node, SECOND, World};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{RunDocument, ValidityStatus};
 use unblink_artifact::folder::{FolderError, RUN_FILE, merge, read_folder, replay};
 use unblink_cluster::coordinator::AgentPart;
-use unblink_core::record::Series;
+use unblink_core::record::{Outcomes, Series};
 
 /// What is here of an agent's record.
 #[derive(Clone, Copy, Debug, Default)]
-struct Here {
+pub(super) struct Here {
     /// Its intervals end there, after the schedule's zero.
-    to: u64,
+    pub(super) to: u64,
     /// Its own document is here.
-    has_document: bool,
+    pub(super) has_document: bool,
 }
 
 /// What is to be in the account.
@@ -73,6 +74,7 @@ impl World {
         let merged = merge(&self.gathered_badly(dirs), &to);
         let document = merged.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
         self.check_document(&document, &self.expected(&here), &to);
+        self.check_crowd(&document, &here);
         Some(document.validity.status)
     }
 
@@ -122,17 +124,7 @@ impl World {
     fn check_document(&self, document: &RunDocument, expected: &Expected, dir: &Path) {
         let (seed, counts, arrivals) = (self.seed, &expected.counts, &document.arrivals);
         let (tally, _) = replay(dir, None, None).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let measured = &tally.totals().counters.measured;
-        let known = Counts {
-            due: measured.due,
-            sent: measured.sent,
-            ok: measured.ok,
-            failed: measured.failed_total(),
-            timed_out: measured.timed_out,
-            timed_out_never_sent: measured.timed_out_never_sent,
-            unfinished: measured.unfinished,
-            unsent: measured.unsent,
-        };
+        let known = recorded(&tally.totals().counters.measured);
         assert_eq!(known, *counts, "seed {seed}: what was recorded, and what happened");
         let samples = [Series::Response, Series::ResponseCensored].map(|of| tally.totals().track(of).count());
         let happened = [counts.ok, counts.timed_out + counts.unfinished + counts.unsent];
@@ -180,8 +172,8 @@ impl World {
     }
 
     /// Arrivals of the shares of an agent, by the schedule alone.
-    fn planned(&self, node: &Node) -> u64 {
-        let books = node.load.iter().flat_map(|load| &load.workers).map(|worker| worker.books().planned());
+    pub(super) fn planned(&self, node: &Node) -> u64 {
+        let books = node.load.iter().flat_map(Load::happened).map(|worker| worker.books.planned());
         match (&node.load, &node.offer) {
             (None, Some(offer)) => {
                 let all = self
@@ -197,9 +189,9 @@ impl World {
 
 impl Node {
     /// What its workers have told for the time up to then.
-    fn until(&self, to: u64) -> Counts {
+    pub(super) fn until(&self, to: u64) -> Counts {
         let mut sum = Counts::default();
-        self.load.iter().flat_map(|load| &load.workers).for_each(|worker| sum += worker.books().until(to));
+        self.load.iter().flat_map(Load::happened).for_each(|worker| sum += worker.books.until(to));
         sum
     }
 
@@ -211,6 +203,20 @@ impl Node {
 
     fn end(&self) -> u64 {
         self.load.as_ref().map_or(0, |load| load.end())
+    }
+}
+
+/// The counts of a record.
+pub(super) fn recorded(outcomes: &Outcomes) -> Counts {
+    Counts {
+        due: outcomes.due,
+        sent: outcomes.sent,
+        ok: outcomes.ok,
+        failed: outcomes.failed_total(),
+        timed_out: outcomes.timed_out,
+        timed_out_never_sent: outcomes.timed_out_never_sent,
+        unfinished: outcomes.unfinished,
+        unsent: outcomes.unsent,
     }
 }
 

@@ -4,6 +4,7 @@ mod books;
 mod broken;
 mod bus;
 mod check;
+mod crowd;
 mod lease;
 mod life;
 mod load;
@@ -14,6 +15,7 @@ mod worker;
 
 pub(crate) use broken::Rule;
 use bus::{Piece, Word};
+use crowd::Crowd;
 use lease::Lease;
 use life::{Clock, Life, Stepped, Wall};
 use load::{Asked, Load};
@@ -125,8 +127,10 @@ pub(crate) struct World {
     /// What the bus has kept of records, and what the coordinator has of them.
     kept_pieces: Vec<Piece>,
     inboxes: BTreeMap<usize, Inbox>,
-    /// Where records are; nowhere in a crowd, which has none.
+    /// Where records are; nowhere in a crowd that has none.
     place: Option<tempfile::TempDir>,
+    /// What is known of a crowd that has.
+    crowd: Option<Crowd>,
     asked: Asked,
     interrupted_at: Option<u64>,
     outcome: Option<FleetOutcome>,
@@ -149,6 +153,7 @@ impl World {
             self.come_back();
             self.forget();
             self.pass_on();
+            self.follow();
             if self.life.runs(self.now) && self.outcome.is_none() {
                 self.coordinate(coordinator::Event::Bus(self.is_there()));
                 if self.interrupted_at.is_some_and(|at| self.now >= at) {
@@ -163,7 +168,9 @@ impl World {
             {
                 return;
             }
-            let next = self.words.keys().next().map_or(u64::MAX, |(at, _)| *at);
+            // In a crowd that has records, words wait for the next look: else each agent would be looked at for each word of any.
+            let next =
+                self.words.keys().next().filter(|_| self.crowd.is_none()).map_or(u64::MAX, |(at, _)| *at);
             self.now = (self.now / TICK * TICK + TICK).min(next.max(self.now + 1));
         }
     }
@@ -200,6 +207,7 @@ impl World {
                 coordinator::Action::Note(_) => {}
                 coordinator::Action::Done(outcome) => {
                     let outcome = self.told(outcome);
+                    self.follow_to_the_end();
                     assert!(self.outcome.replace(outcome).is_none(), "seed {}: over twice", self.seed);
                 }
             }
@@ -315,14 +323,14 @@ impl Node {
 
     /// Looked at while it works: a coordinator that hears of it afterwards makes nothing good.
     fn note_orphan(&mut self) {
-        let workers = self.load.iter().flat_map(|load| &load.workers);
+        let workers = self.load.iter().flat_map(Load::happened);
         let last = workers.filter_map(|worker| worker.last_sent).max();
         // What a clock of 50 ppm makes of 5 s, and more.
         let until = self.known_until + agent::LEASE + MS;
         self.orphan = self.orphan.or(last.filter(|last| *last > until).map(|last| (last, until)));
     }
 
-    /// One of a crowd is there for so long, and has no record.
+    /// One of a crowd without records is there for so long.
     fn offer_nothing(&self, length: u64, now: u64) -> Option<Ended> {
         let is_over = self.start_at.is_some_and(|start_at| self.clock.at(now) >= start_at + length);
         let ended = Ended { code: 0, stopped_by: None, error: None, notes: Vec::new(), files: Vec::new() };

@@ -20,8 +20,8 @@ pub(super) const NAMES: [&str; 3] = [RUN_FILE, LINES_FILE, HLOG_FILE];
 /// The record of one agent.
 pub(super) struct Record {
     pub(super) dir: PathBuf,
-    writer: Option<FolderWriter>,
-    tally: Tally,
+    /// While the run goes on.
+    writing: Option<(FolderWriter, Tally)>,
     pub(super) outbox: Outbox,
     /// What is under way to the bus, and when it is said again.
     pub(super) under_way: Option<(Place, u64)>,
@@ -31,12 +31,12 @@ impl Record {
     pub(super) fn begin(dir: PathBuf, header: RunHeader) -> Record {
         let writer = FolderWriter::create(&dir, &header).expect("a new folder");
         let outbox = Outbox::new(dir.clone(), &NAMES);
-        Record { dir, writer: Some(writer), tally: Tally::new(header), outbox, under_way: None }
+        Record { dir, writing: Some((writer, Tally::new(header))), outbox, under_way: None }
     }
 
     pub(super) fn take(&mut self, interval: &Interval) {
-        self.tally.add(interval);
-        let writer = self.writer.as_mut().expect("the run goes on");
+        let (writer, tally) = self.writing.as_mut().expect("the run goes on");
+        tally.add(interval);
         writer.interval(interval).expect("written");
     }
 
@@ -48,9 +48,9 @@ impl Record {
         lease: &Lease,
         clock: Option<ClockReading>,
     ) -> Ended {
-        let ending = Ending { clock_last: clock, ..ending(plan, &self.tally, zero, lease) };
-        let document = self.tally.document(&ending);
-        self.writer.take().expect("it ends once").finish(&document).expect("written");
+        let (writer, tally) = self.writing.take().expect("it ends once");
+        let ending = Ending { clock_last: clock, ..ending(plan, &tally, zero, lease) };
+        writer.finish(&tally.document(&ending)).expect("written");
         let files = ends(&self.dir, &NAMES).expect("readable");
         Ended { code: 0, stopped_by: None, error: None, notes: Vec::new(), files }
     }

@@ -138,6 +138,7 @@ impl World {
             kept_pieces: Vec::new(),
             inboxes: BTreeMap::new(),
             place: crowd.is_none().then(record::place),
+            crowd: None,
             asked,
             interrupted_at: (seed % 13 == 5 && crowd.is_none()).then(|| below(20 * SECOND)),
             outcome: None,
@@ -156,6 +157,7 @@ fn task(seed: u64, agents: u64, length: u64) -> Task {
         agents: agents as u32,
         gather_for: GATHER_FOR,
         length: length + TIMEOUT,
+        drain: TIMEOUT,
         arguments: vec!["plan.toml".into()],
         files: Vec::new(),
         run_seed: seed,
@@ -168,6 +170,7 @@ fn task(seed: u64, agents: u64, length: u64) -> Task {
         is_first: true,
         is_local: false,
         then: Then::Leave,
+        fetched: BTreeMap::new(),
     }
 }
 

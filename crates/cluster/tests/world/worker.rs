@@ -32,7 +32,7 @@ pub(super) struct Worker {
     zero: Time,
     dispatch: Dispatch<Open>,
     recorder: Recorder,
-    books: Books,
+    happened: Happened,
     spare: Vec<Box<Bank<u32>>>,
     random: Xoshiro256PlusPlus,
     /// The server does not answer meanwhile, in true time.
@@ -51,11 +51,16 @@ pub(super) struct Worker {
     /// Nothing is done before, in true time.
     free_at: u64,
     finished: bool,
+    seed: u64,
+}
+
+/// What is known of a worker's requests to those who see all.
+pub(super) struct Happened {
+    pub(super) books: Books,
     /// When a request was sent last, in true time.
     pub(super) last_sent: Option<u64>,
     /// A request was sent before its time.
     pub(super) sent_too_early: bool,
-    seed: u64,
 }
 
 /// What a worker sees of its process and of its agent.
@@ -89,7 +94,11 @@ impl Worker {
             zero,
             dispatch,
             recorder,
-            books: Books::new(arrivals(plan, share, zero), plan.spec().timeout.0),
+            happened: Happened {
+                books: Books::new(arrivals(plan, share, zero), plan.spec().timeout.0),
+                last_sent: None,
+                sent_too_early: false,
+            },
             spare: vec![bank()],
             random,
             stall: (stalls_at, stalls_at + stalls_for),
@@ -103,8 +112,6 @@ impl Worker {
             half_done: Actions::new(),
             free_at: now,
             finished: false,
-            last_sent: None,
-            sent_too_early: false,
             seed,
         }
     }
@@ -113,8 +120,13 @@ impl Worker {
         self.finished
     }
 
-    pub(super) fn books(&self) -> &Books {
-        &self.books
+    pub(super) fn happened(&self) -> &Happened {
+        &self.happened
+    }
+
+    /// Nothing else is kept of it.
+    pub(super) fn into_happened(self) -> Happened {
+        self.happened
     }
 
     /// A bank that is empty again.
@@ -170,7 +182,7 @@ impl Worker {
             let event = match entry.remove() {
                 Back::Connected(conn) => Event::Connected(conn, ConnectTimes::default()),
                 Back::Answer(flight, index, status) => {
-                    self.books.answered(index, status, own);
+                    self.happened.books.answered(index, status, own);
                     Event::Answered(flight, answer(status, own))
                 }
             };
@@ -180,8 +192,8 @@ impl Worker {
         self.heed(own, around);
         self.dispatch.handle(Instant(own), Event::Tick, &mut actions, &mut self.recorder);
         match self.has_ceased {
-            true => self.books.cease(own),
-            false => self.books.look(own),
+            true => self.happened.books.cease(own),
+            false => self.happened.books.look(own),
         }
         (self.looked, self.free_at) = (own, at);
         let sends = actions.iter().any(|action| matches!(action, Action::Send { .. }));
@@ -227,9 +239,9 @@ impl Worker {
 
     /// The server takes the request: from now on it counts as load.
     fn send(&mut self, flight: FlightId, arrival: u64, at: u64, own: Time) {
-        let intended = self.books.sent(arrival);
-        self.sent_too_early |= own < intended;
-        self.last_sent = Some(at);
+        let intended = self.happened.books.sent(arrival);
+        self.happened.sent_too_early |= own < intended;
+        self.happened.last_sent = Some(at);
         let status = if self.one_in(25) { 503 } else { 200 };
         let is_silent = self.one_in(40);
         let takes = MS + self.random.next_u64() % (50 * MS);
@@ -262,7 +274,7 @@ impl Worker {
         let stop = around.lease.stop.map(|stop| stop.max(self.zero));
         if let Some(stop) = stop.filter(|stop| *stop < self.stop) {
             self.stop = stop;
-            self.books.stop(stop);
+            self.happened.books.stop(stop);
             self.dispatch.stop(Instant(stop));
             self.recorder.end_load(Instant(stop));
         }
@@ -273,15 +285,15 @@ impl Worker {
         let until = self.handed_until + passed * SECOND;
         self.heed(own, around);
         self.dispatch.count_due_before(Instant(until), Instant(own), &mut self.recorder);
-        self.books.count_due(until);
-        self.books.hand_over(until - self.zero);
+        self.happened.books.count_due(until);
+        self.happened.books.hand_over(until - self.zero);
         let handed = self.prepare(until, passed > 1, false);
         around.out.push(handed);
     }
 
     fn finish(&mut self, own: Time, around: &mut Around<'_>) {
         self.finished = true;
-        self.books.finish(own, self.zero);
+        self.happened.books.finish(own, self.zero);
         let handed = self.prepare(own.max(self.handed_until), false, true);
         around.out.push(handed);
     }

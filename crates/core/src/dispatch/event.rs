@@ -140,6 +140,18 @@ pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + ORIGINS_MAX * (2 * super::IDLE_CLOSED_PER_TICK_MAX + super::TIMEOUTS_PER_CALL_MAX)
     + 4;
 
+/// So many connections a machine opens at the most where nobody has said how many: more would take every local port there is.
+pub const AUTO_CONNECTIONS_MAX: u32 = 20_000;
+
+/// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches the rest of them one by
+/// one, which takes more than a millisecond of the generator's time.
+const PORTS_FOUND_QUICKLY_PERCENT: u64 = 45;
+
+/// Of so many local ports, those that are found quickly.
+pub const fn ports_found_quickly(ports: u64) -> u64 {
+    ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
+}
+
 /// How many connections there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pool {

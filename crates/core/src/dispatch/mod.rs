@@ -39,8 +39,8 @@ mod waiting;
 mod wake;
 
 pub use event::{
-    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event, FlightId, Grain, Loss,
-    Policy, Pool, Room,
+    ACTIONS_MAX, AUTO_CONNECTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event,
+    FlightId, Grain, Loss, Policy, Pool, Room, ports_found_quickly,
 };
 pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
 pub use spread::Spread;

@@ -36,6 +36,7 @@ impl Recorder {
             index,
             operation,
             origin: self.origins.of(operation) as u8,
+            share: None,
             intended: since_start(intended),
             sent: flight.sent.map(since_start),
             ended: since_start(now),

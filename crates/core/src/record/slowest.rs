@@ -17,6 +17,8 @@ pub struct SlowArrival {
     pub operation: u32,
     /// Where it went.
     pub origin: u8,
+    /// The first share, from 1, of the machine that offered it, once records of several are put together.
+    pub share: Option<u32>,
     /// When it should have started.
     pub intended: Instant,
     /// When it was sent, unless it never was.

@@ -2,7 +2,7 @@
 
 use super::{Block, Paint, Room, Section, Span, Table, Tone, dim, left, plain, right};
 use crate::format;
-use unblink_artifact::document::{Agent, AgentResult, RunDocument, RunStatus, ValidityStatus};
+use unblink_artifact::document::{Agent, AgentPlan, AgentResult, RunDocument, RunStatus, ValidityStatus};
 
 /// Each by its own record, if several were merged.
 pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
@@ -23,13 +23,21 @@ pub(crate) fn section(doc: &RunDocument, room: Room) -> Option<Section> {
     Some(Section { class: "counts", name: "Machines", note, blocks })
 }
 
+/// Which ones a machine has, as short as a column wants it: `2/4`, `3–4/8`.
+pub(crate) fn shares(plan: &AgentPlan) -> String {
+    match plan.first == plan.last {
+        true => format!("{}/{}", plan.first, plan.of),
+        false => format!("{}–{}/{}", plan.first, plan.last, plan.of),
+    }
+}
+
 fn row(agent: &Agent, result: &AgentResult) -> Vec<Span> {
     let arrivals = &result.arrivals;
-    let name = match agent.plan.first == agent.plan.last {
-        true => format!("{}/{}", agent.plan.first, agent.plan.of),
-        false => format!("{}–{}/{}", agent.plan.first, agent.plan.last, agent.plan.of),
-    };
     let by_itself = match (result.status, result.validity.status) {
+        // A closed load has no schedule.
+        (RunStatus::Running, _) if agent.plan.due.is_none() => {
+            (Paint::Failure, "lost with its users".to_string())
+        }
         (RunStatus::Running, _) => {
             (Paint::Failure, format!("lost, and {} arrivals with it", format::count(arrivals.lost)))
         }
@@ -42,7 +50,7 @@ fn row(agent: &Agent, result: &AgentResult) -> Vec<Span> {
         },
     };
     vec![
-        plain(name),
+        plain(shares(&agent.plan)),
         plain(format::count(arrivals.scheduled)),
         plain(format::share(arrivals.ok, arrivals.scheduled)),
         result.p99_ns.map_or(dim("–"), |ns| plain(format::duration(ns))),

@@ -137,8 +137,9 @@ fn heat_finding(doc: &RunDocument) -> String {
     match slowest {
         Some(max) => match doc.slowest.first() {
             Some(slow) if slow.outcome == "ok" => format!(
-                "{is}, but the slowest arrival, due at {}, took {}",
+                "{is}, but the slowest arrival, due at {}{}, took {}",
                 format::moment(event::about(doc, slow.intended_ns)),
+                slow.machine(&doc.agents).map_or(String::new(), |plan| format!(" in {}", plan.name())),
                 duration(max)
             ),
             _ => format!("{is}, but the slowest arrival took {}", duration(max)),

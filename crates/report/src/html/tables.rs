@@ -75,6 +75,7 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
             plain(slow.connection.map_or("–".into(), |connection| connection.to_string())),
             plain(&slow.operation),
             plain(origin.map_or("–".into(), |origin| origin.name.to_string())),
+            plain(slow.machine(&doc.agents).map_or("–".into(), agents::shares)),
             plain(slow.trace_link.as_ref().or(slow.trace_id.as_ref()).map_or("–", String::as_str)),
         ]
     };
@@ -88,11 +89,14 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
         right("connection"),
         left("operation"),
         left("origin"),
+        left("share"),
         left("trace"),
     ];
     let table = Table::new(head, doc.slowest.iter().take(20).map(row).collect());
     let has_origins = doc.slowest.iter().any(|slow| slow.origin.is_some());
     let table = if has_origins { table } else { table.without("origin") };
+    let has_shares = doc.slowest.iter().any(|slow| slow.machine(&doc.agents).is_some());
+    let table = if has_shares { table } else { table.without("share") };
     let has_traces = doc.slowest.iter().any(|slow| slow.trace_id.is_some());
     let table = if has_traces { table } else { table.without("trace") };
     let blocks = vec![Block::Table(table), Block::Line(Paint::Dim, SLOWEST_NOTE.into())];
@@ -123,4 +127,31 @@ fn generator(doc: &RunDocument) -> Section {
     let arrivals = facts::arrivals(doc).into_iter().map(|arrivals| Block::Line(Paint::Dim, arrivals));
     let blocks = std::iter::once(Block::Pairs(rows)).chain(arrivals).collect();
     Section { class: "pairs", name: "Load generator", note: String::new(), blocks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use serde_json::json;
+
+    #[test]
+    fn slow_arrivals_of_several_machines_say_whose_they_are() {
+        let page = |doc: &RunDocument| format::plain(&crate::html::render(doc));
+        let mut doc = fixture::stall_closed();
+        let agents = [(1, 1), (2, 3)].map(|(first, last)| {
+            json!({
+                "first": first, "last": last, "of": 3, "start_at": doc.started_at,
+                "command": [], "environment": doc.environment,
+            })
+        });
+        doc.agents = serde_json::from_value(json!(agents)).expect("two machines");
+        assert!(!page(&doc).contains("2–3/3"), "nobody knows whose they are");
+        for slow in &mut doc.slowest {
+            slow.share = Some(2);
+        }
+        let page = page(&doc);
+        assert!(page.contains("the slowest arrival, due at 30 s in shares 2–3 of 3, took 1.01 s"));
+        assert_eq!(page.matches("2–3/3").count(), doc.slowest.len());
+    }
 }

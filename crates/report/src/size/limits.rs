@@ -73,6 +73,11 @@ pub(super) fn limits(doc: &SizeDocument) -> Option<Section> {
         };
         blocks.push(line(format!("At {rate} this fleet carries {carries}.")));
     }
+    if let (Some(all), true) = (fleet.auto_max, fleet.is_enough) {
+        blocks.push(line(format!(
+            "A run by itself opens fewer connections on a machine than this stall takes: say how many (run -c auto:{all})."
+        )));
+    }
     if fleet.bounds.first().is_some_and(|bound| bound.limit == Limit::Ports) && !fleet.is_enough {
         let shorter = if is_held_by_answers(doc) { "" } else { ", a shorter stall" };
         blocks.push(line(format!(

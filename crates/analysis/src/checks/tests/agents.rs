@@ -13,6 +13,7 @@ fn agents() -> Agents {
         killed: 0,
         tolerate_lost: 0,
         lost: Some(0),
+        is_more_lost: false,
         due_lost: 0,
         stopped: 0,
         early: 0,

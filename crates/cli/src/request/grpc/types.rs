@@ -8,8 +8,9 @@ use prost::Message;
 use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
 use protox::Compiler;
-use protox::file::IncludeFileResolver;
-use protox::file::{ChainFileResolver, DescriptorSetFileResolver, FileResolver, GoogleFileResolver};
+use protox::file::{
+    ChainFileResolver, DescriptorSetFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ impl Types {
             resolver.add(DescriptorSetFileResolver::new(set));
         }
         for folder in folders(args) {
-            resolver.add(IncludeFileResolver::new(folder));
+            resolver.add(Noted { folder: folder.clone(), files: IncludeFileResolver::new(folder) });
         }
         resolver.add(GoogleFileResolver::new());
         let field = if args.proto.is_empty() { "descriptor-set" } else { "proto" };
@@ -147,6 +148,29 @@ pub(crate) fn instead(name: &str, known: &[String]) -> String {
         Some((likeness, near)) if likeness > 0.85 => format!(": did you mean {near}?"),
         Some(_) => format!(": there are {}", few(known)),
         None => String::new(),
+    }
+}
+
+/// The files of a folder that others import, of which note is taken: they belong to the run as those that name them do.
+struct Noted {
+    folder: PathBuf,
+    files: IncludeFileResolver,
+}
+
+impl FileResolver for Noted {
+    fn resolve_path(&self, path: &Path) -> Option<String> {
+        self.files.resolve_path(path)
+    }
+
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let path = self.folder.join(name);
+        // Looked for before it is noted, since it may be in another folder; but not where nothing may be read.
+        if !inputs::is_readable(&path) {
+            return Err(protox::Error::file_not_found(name));
+        }
+        let file = self.files.open_file(name)?;
+        inputs::note(&path).map_err(|_| protox::Error::file_not_found(name))?;
+        Ok(file)
     }
 }
 

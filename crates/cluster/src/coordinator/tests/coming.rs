@@ -175,3 +175,20 @@ fn who_is_not_ready_is_told_of_with_what_helps() {
         assert!(reasons[0].contains("with share 1 was not ready within 120 s"), "{reasons:?}");
     }
 }
+
+/// Nobody who is let onto the bus ends a coordinator by a number.
+#[test]
+fn numbers_that_make_no_sense_are_not_taken_in() {
+    let mut stand = Stand::new(2);
+    for shares in [0, 9, u32::MAX] {
+        let out = stand.says(&format!("of {shares}"), Stage::Waiting(machine("1", shares)));
+        assert!(is_noted(&out, &format!("takes no part: it has {shares} shares")), "{out:?}");
+    }
+    assert!(stand.coordinator.members.is_empty());
+    let mut stand = Stand::running();
+    for agent in ["a", "b"] {
+        let far = Progress { due: u64::MAX - 1, ok: u64::MAX, ..Progress::default() };
+        stand.says(agent, Stage::Running(far));
+    }
+    assert_eq!(stand.coordinator.progress(), (u64::MAX, u64::MAX, 2));
+}

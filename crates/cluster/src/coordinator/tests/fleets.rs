@@ -192,6 +192,7 @@ fn a_time_is_vouched_for_that_the_coordinator_told_that_agent() {
         };
         out.iter().find_map(of).expect("an answer")
     };
+    assert!(stand.coordinator.leads("r") && !stand.coordinator.leads("other"), "whom it tells the time");
     let told = ToldTime { asked_at: 5, at: 7 };
     assert!(stand.after(0, Event::TimeTold("a".into(), told)).is_empty());
     stand.after(0, Event::TimeTold("nobody".into(), told));
