@@ -130,6 +130,8 @@ pub enum Event {
     Bus(bool),
     /// What the bus had kept of records is gone. From now on it keeps what it gets.
     Forgotten,
+    /// Something of a record does not come, though the bus is there.
+    Missing,
     /// Time has passed.
     Tick,
 }
@@ -159,7 +161,7 @@ pub struct Coordinator {
     turned_away: BTreeMap<AgentId, String>,
     /// Since when the bus is not there, if it is not.
     bus_gone_since: Option<Time>,
-    /// How often it has lost what it kept.
+    /// How often something of the records was missing there.
     lost_by_bus: u32,
     /// What ended a load that had been stopped before, and was to come to its end by itself.
     cut: Option<(Time, Cause, String)>,
@@ -252,7 +254,8 @@ impl Coordinator {
             }
             Event::Stop(cause, why) => self.stop(now, cause, why),
             Event::Bus(is_there) => self.bus(now, is_there, out),
-            Event::Forgotten => self.forgotten(out),
+            Event::Forgotten => self.ask_again("the bus has lost what it kept", out),
+            Event::Missing => self.ask_again("of a record something is missing", out),
             Event::Tick => {}
         }
         self.go_on(now, out);
@@ -273,14 +276,14 @@ impl Coordinator {
     }
 
     /// Each answer says so from now on, until all of the records are here.
-    fn forgotten(&mut self, out: &mut Vec<Action>) {
+    fn ask_again(&mut self, why: &str, out: &mut Vec<Action>) {
         self.lost_by_bus += 1;
         // They come anew, and are waited for anew.
         if let Phase::Running { alone_since, .. } = &mut self.phase {
             *alone_since = None;
         }
         if self.start_at().is_some() {
-            out.push(Action::Note("the bus has lost what it kept; agents send their records again".into()));
+            out.push(Action::Note(format!("{why}; agents send their records again")));
         }
     }
 

@@ -252,7 +252,7 @@ pub struct Reply {
     /// The time that the agent says it was told, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ToldTime>,
-    /// How often the bus has lost what it kept of this run. Who hears of a higher number than before sends its record again.
+    /// How often something of the records of this run was missing on the bus. Who hears of a higher number than before sends its record again.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost_by_bus: u32,
 }

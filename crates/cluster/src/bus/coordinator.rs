@@ -321,7 +321,7 @@ impl<T: FnMut(Told)> Life<T> {
                 match ends.map(|(ends, is_unkept)| (self.whole(&agent, &ends), is_unkept)) {
                     Some((Whole::Yes, _)) => events.push(Event::Received(agent)),
                     // A bus that keeps nothing would not keep it again either.
-                    Some((Whole::Lacks, false)) => events.push(Event::Forgotten),
+                    Some((Whole::Lacks, false)) => events.push(Event::Missing),
                     Some((Whole::Lacks, true) | (Whole::NotYet, _)) | None => {}
                 }
                 Some(events)

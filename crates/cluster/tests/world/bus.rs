@@ -122,7 +122,7 @@ impl World {
                 let whole = ends.zip(inbox).map(|(ends, inbox)| inbox.whole(own, &ends).expect("readable"));
                 match whole {
                     Some(Whole::Yes) => self.coordinate(coordinator::Event::Received(format!("a{node}"))),
-                    Some(Whole::Lacks) => self.coordinate(coordinator::Event::Forgotten),
+                    Some(Whole::Lacks) => self.coordinate(coordinator::Event::Missing),
                     Some(Whole::NotYet) | None => {}
                 }
             }
@@ -160,7 +160,7 @@ impl World {
             }
         }
         if matches!(taken, Taken::Missing(_)) {
-            self.coordinate(coordinator::Event::Forgotten);
+            self.coordinate(coordinator::Event::Missing);
         }
     }
 

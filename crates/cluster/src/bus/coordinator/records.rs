@@ -81,7 +81,7 @@ impl<T: FnMut(Told)> Life<T> {
                 Ok(Taken::Settled) => None,
                 Ok(Taken::Early(again_after)) => Some(again_after),
                 Ok(Taken::Missing(again_after)) => {
-                    missing = Some(Event::Forgotten);
+                    missing = Some(Event::Missing);
                     Some(again_after)
                 }
                 Err(error) => {

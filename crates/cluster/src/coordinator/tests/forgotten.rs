@@ -37,6 +37,17 @@ fn all_hear_that_the_bus_has_lost_what_it_kept() {
     assert!(!told(&out).is_empty() && told(&out).iter().all(|(_, times)| *times == 2), "{out:?}");
 }
 
+/// A piece that does not come on a bus that has kept all else leads to the same, and is called what it is.
+#[test]
+fn a_piece_that_does_not_come_is_asked_for_again() {
+    let mut stand = Stand::running();
+    let out = stand.after(SECOND, Event::Missing);
+    let said = Action::Note("of a record something is missing; agents send their records again".into());
+    assert!(out.contains(&said) && notes(&out) == 0, "{out:?}");
+    let out = stand.says("a", Stage::Running(Progress::default()));
+    assert_eq!(told(&out), [("a", 1)]);
+}
+
 /// Before there is a record, nothing is lost that the user should hear of.
 #[test]
 fn a_bus_that_has_lost_nothing_yet_is_not_told_of() {
