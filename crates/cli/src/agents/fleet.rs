@@ -6,10 +6,9 @@ use super::local::{self, Local};
 use super::together::Together;
 use super::told::{ToldOf, told_by};
 use super::watched::{Seen, Shown, Watching, watched};
-use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered, or_records, unchanged};
+use super::{NOTHING_KNOWN, RECORD, beside, gathered, keys, offered, or_records, refused, unchanged};
 use crate::args::agents::{Agents, AgentsArgs, Fetched, Series};
 use crate::clock::OwnTime;
-use crate::errors::refuse;
 use crate::observe::Observer;
 use crate::run::guards::Guards;
 use crate::signals::Interruptions;
@@ -95,42 +94,6 @@ impl Led {
         output::write_page(folder, &document);
         told.write(folder);
         Ok((document, told))
-    }
-}
-
-/// Refuses what can't be asked of agents, as far as the flags tell: before anything is read.
-pub(crate) fn check(args: &AgentsArgs) -> Result<()> {
-    // Before it is looked at for secrets, which two URLs in one look like.
-    if let (Some(Agents::Anywhere(_)), Some(url)) = (&args.agents, &args.bus.bus) {
-        keys::check_bus(url, &args.bus.fleet())?;
-    }
-    offered::arguments(args.is_local())?;
-    match args.agents {
-        Some(Agents::Local(_)) if keys::given(&args.bus).next().is_some() => refuse!(
-            ["agents", "bus"],
-            "--agents local:N has a bus of its own: leave --bus, --nkey, --bus-ca, --fleet and --bus-within out"
-        ),
-        Some(Agents::Anywhere(_)) if args.nats_server.is_some() => refuse!(
-            ["agents", "nats-server"],
-            "--nats-server is the bus that --agents local:N starts; that of agents elsewhere is there already: --bus"
-        ),
-        Some(Agents::Anywhere(_)) if args.bus.nkey.is_none() => refuse!(
-            ["nkey"],
-            "--agents N needs the operator's private nkey, with which agents are told what to do: --nkey FILE"
-        ),
-        Some(Agents::Local(_)) if args.agents_resume => refuse!(
-            ["agents", "agents-resume"],
-            "--agents-resume is for agents elsewhere: those of local:N end with the process that started them"
-        ),
-        Some(Agents::Local(_)) if args.agents_stay => refuse!(
-            ["agents", "agents-stay"],
-            "--agents-stay is for agents elsewhere: those of local:N end with the command"
-        ),
-        _ if args.agents_within.is_some_and(|within| within.0 == 0) => refuse!(
-            ["agents-within"],
-            "--agents-within 0 waits for no agent, and none can have come by then: give them some time, such as 60s"
-        ),
-        _ => keys::check_ca(&args.bus).map(drop),
     }
 }
 
@@ -235,7 +198,7 @@ impl Fleet {
         let asked = kept::asked(&self.arguments, &self.files);
         let kept = if self.resumes { Kept::of(&records, &asked)? } else { None };
         match &kept {
-            None => check_free(&records, self.local.is_some())?,
+            None => refused::check_free(&records, self.local.is_some())?,
             Some((resumed, time)) => {
                 (self.time, self.command) = (*time, resumed.saved.command.clone());
                 if !self.quiet {
@@ -395,22 +358,4 @@ fn connections(plan: &Plan, to_one_address: bool) -> Connections {
 
 fn nobody_comes_after() -> Keep {
     Box::new(|_| Ok(()))
-}
-
-/// Somebody's folder is nobody else's: it may hold the only records of a run whose coordinator was killed.
-fn check_free(dir: &Path, is_local: bool) -> Result<()> {
-    if dir.exists() {
-        let goes_on = match is_local {
-            true => "",
-            false => {
-                " If that run goes on without its coordinator, the same command with --agents-resume takes it up."
-            }
-        };
-        bail!(
-            "the folder {dir:?} is in the way: it may hold what agents recorded in another run, of which `unblink merge {}/*` makes one.{goes_on} \
-             Name another folder with -o",
-            dir.display()
-        );
-    }
-    Ok(())
 }

@@ -1,10 +1,13 @@
 //! `unblink k8s`: a run of agents as the objects of a Kubernetes cluster. No cluster is asked: what is printed is all there is.
 
 mod bus;
+mod inside;
 mod keys;
 mod network;
 mod object;
+mod places;
 mod pods;
+mod refused;
 mod wanted;
 mod words;
 mod written;

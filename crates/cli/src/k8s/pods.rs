@@ -1,7 +1,8 @@
 //! The Jobs of a run, and the ConfigMaps that they read.
 
+use super::inside::{BUS_CA, CA_FILE, CALIBRATED_WITHIN, FOLDER, KEYS, PLAN, RUNS};
 use super::object::{Object, Part, away_from_agents, confined, from_secret, labels, nobody, run_name};
-use super::wanted::{BUS_CA, CA_FILE, CALIBRATED_WITHIN, FOLDER, KEYS, PLAN, RUNS, Wanted};
+use super::wanted::Wanted;
 use super::{keys, words};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,39 +1,24 @@
 //! What is to be rendered: checked like a run of agents, and once more for what a cluster holds.
 
+use super::inside::{BUS_CA, CA_FILE, FOLDER, KEYS};
 use super::keys::Keys;
 use super::object::{self, Object};
-use super::{keys, words};
+use super::{keys, places, refused, words};
 use crate::args::Command;
-use crate::args::agents::Agents;
 use crate::args::k8s::{ClusterArgs, RenderArgs};
 use crate::args::run::RunArgs;
-use crate::errors::{refuse, refused};
-use crate::request::template::json_body::UNKNOWN_VARIABLE;
-use crate::request::url::Url;
-use crate::{agents, environment, guard, output, plan, run};
-use anyhow::{Context, Result, bail};
+use crate::errors::refuse;
+use crate::{agents, environment, output, plan, run};
+use anyhow::{Result, bail};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use unblink_core::plan::SHARES_MAX;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
-use unblink_store::Location;
-
-/// Where containers find things.
-pub(super) const PLAN: &str = "/plan";
-pub(super) const RUNS: &str = "/runs";
-pub(super) const KEYS: &str = "/etc/unblink";
-pub(super) const BUS_CA: &str = "/etc/unblink-bus";
-pub(super) const CA_FILE: &str = "ca.pem";
-/// A folder of its own for each pod, also where several share a volume.
-pub(super) const FOLDER: &str = "/runs/$(POD_NAME)";
 
 /// All objects of a run begin at the same time: an image is fetched, a machine is added.
 const BUS_WITHIN: Nanos = Nanos::from_secs(300);
 const AGENTS_WITHIN: Nanos = Nanos::from_secs(600);
-/// For pods that measure themselves: ten seconds, and more where their processor is a part of one.
-pub(super) const CALIBRATED_WITHIN: Nanos = Nanos::from_secs(60);
 /// What a ConfigMap holds.
 const FILES_BYTES_MAX: usize = 1 << 20;
 /// What kubectl keeps of an object in an annotation, unless the server applies it.
@@ -91,7 +76,7 @@ pub(super) struct Wanted {
 /// There is no such run, agents can't do it, or a cluster can't hold it.
 pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     let cluster = &args.cluster;
-    let count = check(args)?;
+    let count = refused::check(args)?;
     let words: Vec<String> = environment::arguments().into_iter().skip(3).collect();
     let words = words::of_run(&words);
     let (name, keys) = (cluster.name.clone(), cluster.secret.clone());
@@ -111,9 +96,9 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     }
     let origins = planned.requests.origins.iter().chain(run.beside().map(|request| &request.url.origin));
     let places = run::destinations(&run, origins)?;
-    let asked_by_coordinator = asked_by_coordinator(&run)?;
-    let (files, allow_target) = (files()?, allowed(cluster, &places)?);
-    outputs(&run, !files.is_empty(), cluster)?;
+    let asked_by_coordinator = places::asked_by_coordinator(&run)?;
+    let (files, allow_target) = (files()?, places::allowed(cluster, &places)?);
+    refused::outputs(&run, !files.is_empty(), cluster)?;
     say_what_is_missing(cluster, &files);
     let within = |asked: Option<Nanos>, otherwise| asked.unwrap_or(otherwise).0;
     let gather_for =
@@ -151,100 +136,6 @@ pub(super) fn wanted(args: &RenderArgs) -> Result<Wanted> {
     })
 }
 
-/// What decides whether load goes on, and where the run is kept.
-fn asked_by_coordinator(run: &RunArgs) -> Result<BTreeSet<(String, u16)>> {
-    let store = match &run.keep.store.store {
-        Some(Location::Server(url)) => Some(("--store", url)),
-        Some(Location::File(_)) | None => None,
-    };
-    let kill_url = run.target.guards.kill_url.as_ref().map(|url| ("--kill-url", url));
-    let mut places = BTreeSet::new();
-    for (flag, url) in kill_url.into_iter().chain(store) {
-        let origin = Url::parse(url).with_context(|| format!("{flag}: no URL"))?.origin;
-        // A database is asked where it is.
-        let own = match flag {
-            "--store" => BTreeSet::from([(origin.host, origin.port)]),
-            _ => run::destinations(run, [&origin])?,
-        };
-        if own.iter().any(is_unknown) {
-            output::note(format_args!(
-                "note: {flag} is taken from the environment, so the policy of the coordinator does not let it through: add a rule \
-                 to its NetworkPolicy"
-            ));
-            continue;
-        }
-        places.extend(own);
-    }
-    Ok(places)
-}
-
-/// What can be refused before the plan is read. Gives the number of agents.
-fn check(args: &RenderArgs) -> Result<u32> {
-    let of_bus = &args.run.agents.bus;
-    let count = match args.run.agents.agents {
-        Some(Agents::Anywhere(count)) => count,
-        Some(Agents::Local(_)) => {
-            refuse!(
-                ["agents"],
-                "--agents local:N are processes of one machine: say how many pods, such as --agents 20"
-            )
-        }
-        None => bail!("--agents is not given"),
-    };
-    if of_bus.nkey.is_some() || args.run.agents.nats_server.is_some() {
-        refuse!(
-            ["nkey"],
-            "--nkey and --nats-server are files of this machine: pods have their keys from Secrets (--secret NAME), and their bus from --nats-image"
-        );
-    }
-    if args.run.agents.agents_resume {
-        refuse!(
-            ["agents-resume"],
-            "--agents-resume needs the clock of the machine on which the coordinator has died, and a pod may come back on another one: leave it out"
-        );
-    }
-    if args.run.agents.agents_stay {
-        refuse!(
-            ["agents-stay"],
-            "--agents-stay would let pods of a Job wait for a run that never comes: leave it out, and give each run a Job"
-        );
-    }
-    if of_bus.bus.is_some() && args.cluster.secret.is_none() {
-        refuse!(
-            ["bus", "secret"],
-            "--bus names a bus that knows its users already: say with --secret NAME which Secrets have their keys (unblink k8s keys makes them)"
-        );
-    }
-    if of_bus.bus_ca.is_some() && of_bus.bus.is_none() {
-        refuse!(["bus-ca"], "--bus-ca is for a bus that is named with --bus: leave it out");
-    }
-    if args.cluster.bus_storage.is_some() && of_bus.bus.is_some() {
-        refuse!(
-            ["bus-storage"],
-            "--bus-storage is for the run's own bus, and --bus names another one: leave it out"
-        );
-    }
-    if let Some(within) = args.run.agents.agents_within
-        && args.cluster.calibrate
-        && within < CALIBRATED_WITHIN
-    {
-        refuse!(
-            ["calibrate", "agents-within"],
-            "--calibrate has each pod measure itself before it joins, which takes ten seconds and more on a busy machine: wait with --agents-within 60s or longer, or leave one of them out"
-        );
-    }
-    let shares = count * args.cluster.cpu;
-    if shares > SHARES_MAX {
-        refuse!(
-            ["agents", "cpu"],
-            "--agents {count} with --cpu {} have {shares} shares together, and a load has at most {SHARES_MAX}: lower one of them",
-            args.cluster.cpu
-        );
-    }
-    guard::check_only(&args.cluster.allow_target)?;
-    Ok(count)
-}
-
 /// The run as its coordinator will read it.
 fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<RunArgs>, run::Planned)> {
     let count = count.to_string();
@@ -262,39 +153,6 @@ fn checked(count: u32, words: &[String], onto_bus: &[String]) -> Result<(Box<Run
     };
     let planned = agents::checked(&run)?;
     Ok((run, planned))
-}
-
-/// The coordinator writes beneath one folder alone: all else of its container is read-only. It works there, unless it reads `files`.
-fn outputs(run: &RunArgs, reads_files: bool, cluster: &ClusterArgs) -> Result<()> {
-    let store = match &run.keep.store.store {
-        Some(Location::File(path)) => Some(("--store", path.as_path())),
-        Some(Location::Server(_)) | None => None,
-    };
-    for (flag, path) in run.exports.places().chain(store) {
-        if !path.starts_with(RUNS) && (path.is_absolute() || reads_files) {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-            return Err(refused(
-                &[flag.trim_start_matches('-')],
-                format!("{flag} {path:?}: a pod writes beneath {RUNS} alone: write {flag} {RUNS}/{name}"),
-            ));
-        }
-    }
-    kill_file(run, reads_files, cluster)
-}
-
-/// A file that nobody can make where it is looked for stops no load. The image has no shell, and unblink writes files, too: whatever
-/// stands in this one, that it is there counts.
-fn kill_file(run: &RunArgs, reads_files: bool, cluster: &ClusterArgs) -> Result<()> {
-    let Some(path) = &run.target.guards.kill_file else { return Ok(()) };
-    if path.starts_with(RUNS) || (path.is_relative() && !reads_files) {
-        return Ok(());
-    }
-    let namespace = cluster.namespace.as_ref().map_or(String::new(), |name| format!("-n {name} "));
-    let job = object::run_name(&cluster.name);
-    refuse!(
-        ["kill-file"],
-        "--kill-file {path:?}: a pod's files are read-only but beneath {RUNS}, so nobody could make it: write --kill-file {RUNS}/stop.toml, which kubectl {namespace}exec job/{job} -- unblink init {RUNS}/stop.toml makes (touch, in an image that has one), or use --kill-url"
-    )
 }
 
 /// With how long to wait, where nobody has said so: both begin together with what they wait for.
@@ -357,34 +215,6 @@ fn variables(text: &str) -> Vec<&str> {
     found
 }
 
-/// All or part of a host is taken from the environment: `${TARGET}`, or `http://api.${DOMAIN}`.
-fn is_unknown((host, _): &(String, u16)) -> bool {
-    host.contains(UNKNOWN_VARIABLE)
-}
-
-/// Hosts that agents may put load on.
-fn allowed(cluster: &ClusterArgs, places: &BTreeSet<(String, u16)>) -> Result<Vec<String>> {
-    if !cluster.allow_target.is_empty() {
-        return Ok(cluster.allow_target.clone());
-    }
-    if places.iter().any(is_unknown) {
-        return Err(refused(
-            &["allow-target"],
-            "the plan takes its target, or a part of it, from the environment, so nobody knows here where load may go: name the host with --allow-target",
-        ));
-    }
-    let hosts: BTreeSet<&String> = places.iter().map(|(host, _)| host).collect();
-    if let Some(host) = hosts.iter().find(|host| guard::is_public_address(host)) {
-        return Err(refused(
-            &["allow-target"],
-            format!(
-                "{host} is a public address, and agents put no load on one that is not named: --allow-target {host} says that it is yours to test"
-            ),
-        ));
-    }
-    Ok(hosts.into_iter().cloned().collect())
-}
-
 /// Of the limit for all, the part of one agent, in whole thousandths for each of its shares.
 fn part_of(max: Rate, agents: u32, cpu: u32) -> Rate {
     let of_share = max.milli_per_s().div_ceil(u64::from(agents) * u64::from(cpu));
@@ -411,22 +241,10 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::url::UNKNOWN_ADDRESS;
 
     #[test]
     fn variables_of_a_plan() {
         assert_eq!(variables("a = \"${X} ${Y_2} ${X}\" # $${Z} ${a b} ${}"), ["X", "Y_2"]);
-    }
-
-    #[test]
-    fn a_host_is_unknown_by_what_stands_in_for_a_variable_alone() {
-        let is_unknown_in = |url: &str| {
-            let origin = Url::parse(url).expect("a URL").origin;
-            is_unknown(&(origin.host, origin.port))
-        };
-        let part = format!("http://api.{UNKNOWN_VARIABLE}:8080/");
-        assert!(is_unknown_in(UNKNOWN_ADDRESS) && is_unknown_in(&part));
-        assert!(!is_unknown_in("http://variable.example.com/") && !is_unknown_in("http://h/variable~"));
     }
 
     #[test]
