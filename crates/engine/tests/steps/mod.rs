@@ -17,7 +17,8 @@ use unblink_workload::answer::{Expect, Expects, Needle};
 /// at least four seconds.
 const SAYING: usize = 8;
 
-/// Sends every message back: a ping and a message that nobody awaits come before it.
+/// Sends every message back, after a ping and before a message that nobody awaits. All go out as one: what came later could meet
+/// the next message on its way, and be taken for its answer.
 pub(crate) fn responder_to_steps() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -28,7 +29,8 @@ pub(crate) fn responder_to_steps() -> SocketAddr {
         while let Ok(message) = socket.read() {
             let ping = tungstenite::Message::Ping(Vec::new().into());
             let news = tungstenite::Message::text("news");
-            if message.is_text() && [ping, message, news].into_iter().any(|one| socket.send(one).is_err()) {
+            let said = message.is_text().then_some([ping, message, news]).into_iter().flatten();
+            if said.map(|one| socket.write(one)).any(|done| done.is_err()) || socket.flush().is_err() {
                 return;
             }
         }
