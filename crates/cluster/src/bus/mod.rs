@@ -72,10 +72,10 @@ pub enum BusError {
         /// So many of them are named.
         files: usize,
     },
-    /// A piece of a file that agents are to have is.
+    /// A piece of a file that agents are to have is, or of what they record.
     #[error(
-        "a piece of a file of this run has {bytes} bytes, and this bus takes messages of {max}: raise max_payload in the bus's \
-         configuration, to 1MB at least"
+        "a piece of a file or record of this run may have {bytes} bytes, and this bus takes messages of {max}: raise max_payload in the \
+         bus's configuration, to 1MB at least"
     )]
     PieceTooLarge {
         /// So much.

@@ -8,11 +8,12 @@ use crate::record::PIECE_BYTES_MAX;
 use crate::signed;
 use nkeys::KeyPair;
 
-/// What a message has around a piece of a file.
+/// What a message has around a piece of a file, or of a record: its place, and what a piece that does not shrink grows by.
 const AROUND_PIECE: u64 = 256;
+const AROUND_RECORD: u64 = 1024;
 
 /// # Errors
-/// An offer of this, or a piece of its files, has more bytes than `max`.
+/// An offer of this, or a piece of its files or records, may have more bytes than `max`.
 pub(super) fn check(task: &Task, signer: &KeyPair, max: usize) -> Result<(), BusError> {
     let max = max as u64;
     // Who can't sign is told so where it is tried.
@@ -23,8 +24,9 @@ pub(super) fn check(task: &Task, signer: &KeyPair, max: usize) -> Result<(), Bus
         return Err(BusError::OfferTooLarge { bytes, max, files: task.files.len() });
     }
     let largest = task.files.iter().map(|file| file.bytes.min(PIECE_BYTES_MAX)).max();
-    // In base64.
-    let bytes = largest.map_or(0, |bytes| bytes.div_ceil(3) * 4 + AROUND_PIECE);
+    // In base64. Records travel as they are.
+    let file = largest.map_or(0, |bytes| bytes.div_ceil(3) * 4 + AROUND_PIECE);
+    let bytes = file.max(PIECE_BYTES_MAX + AROUND_RECORD);
     if bytes > max {
         return Err(BusError::PieceTooLarge { bytes, max });
     }
@@ -77,11 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bus_of_small_messages_takes_no_piece_of_a_file() {
+    fn a_bus_of_small_messages_takes_no_piece_of_a_file_or_record() {
         let signer = KeyPair::new_user();
         let refused = check(&with_files(1, 10 << 20), &signer, MEBIBYTE / 2).expect_err("too small a bus");
         assert!(refused.to_string().contains("max_payload"), "{refused}");
-        assert!(check(&with_files(1, 1_000), &signer, MEBIBYTE / 2).is_ok());
+        assert!(check(&with_files(1, 1_000), &signer, MEBIBYTE / 2).is_err(), "a record may have more");
+        assert!(check(&with_files(1, 1_000), &signer, 600 * 1024).is_ok());
+        assert!(check(&with_files(1, 10 << 20), &signer, 600 * 1024).is_err());
         assert!(check(&with_files(1, 10 << 20), &signer, MEBIBYTE).is_ok());
     }
 }
