@@ -126,6 +126,8 @@ pub enum Event {
     Received(AgentId),
     /// It is to end, and why.
     Stop(Cause, String),
+    /// Whoever waits for it wants no more of it, and why: nor is a bus waited for that is gone.
+    Interrupt(String),
     /// Is the bus there?
     Bus(bool),
     /// What the bus had kept of records is gone. From now on it keeps what it gets.
@@ -253,6 +255,10 @@ impl Coordinator {
                 }
             }
             Event::Stop(cause, why) => self.stop(now, cause, why),
+            Event::Interrupt(why) => {
+                self.stop(now, Cause::Coordinator, why);
+                self.give_up_bus(now);
+            }
             Event::Bus(is_there) => self.bus(now, is_there, out),
             Event::Forgotten => self.ask_again("the bus has lost what it kept", out),
             Event::Missing => self.ask_again("of a record something is missing", out),
@@ -301,23 +307,21 @@ impl Coordinator {
             }
             Phase::Running { stop: stop @ None, .. } => {
                 *stop = Some((now + STOP_AHEAD, cause, why));
-                self.hurry(now);
+                self.say_again_at = now;
             }
             // What journeys and retries go on with is load, too.
             Phase::Running { stop: Some((_, before, _)), .. }
                 if !before.cuts_off() && cause.cuts_off() && self.cut.is_none() =>
             {
                 self.cut = Some((now + STOP_AHEAD, cause, why));
-                self.hurry(now);
+                self.say_again_at = now;
             }
             _ => {}
         }
     }
 
-    /// All are to hear of a stop.
-    fn hurry(&mut self, now: Time) {
-        self.say_again_at = now;
-        // Nobody hears of it, and nobody's record can come: there is nothing to wait for.
+    /// Nobody hears anything, and nobody's record can come, if it is gone.
+    fn give_up_bus(&mut self, now: Time) {
         if let Some(since) = &mut self.bus_gone_since {
             *since = now.saturating_sub(BUS_BACK_WITHIN);
         }

@@ -64,7 +64,7 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
         // Also where a rule was first, which waits for journeys to end.
         if !is_interrupted && !interruptions.wait(Duration::ZERO) {
             (is_interrupted, is_stopping) = (true, true);
-            bus.stop(Cause::Coordinator, "interrupted".into());
+            bus.interrupt("interrupted".into());
         }
         match told.recv_timeout(LOOK_EVERY) {
             Ok(Told::Note(note)) => {
@@ -133,7 +133,7 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
             Err(RecvTimeoutError::Timeout) => {
                 if !is_stopping && local.as_mut().is_some_and(|local| local.all_gone()) {
                     is_stopping = true;
-                    bus.stop(Cause::Coordinator, "the agents have ended".into());
+                    bus.interrupt("the agents have ended".into());
                 }
             }
             Err(RecvTimeoutError::Disconnected) => bail!("the bus has gone"),

@@ -107,7 +107,12 @@ impl CoordinatorBus {
         let _ = self.inputs.send(Event::Stop(cause, why));
     }
 
-    /// The same from elsewhere.
+    /// The same for whoever wants no more of it: a bus that is gone is not waited for.
+    pub fn interrupt(&self, why: String) {
+        let _ = self.inputs.send(Event::Interrupt(why));
+    }
+
+    /// The same as [`CoordinatorBus::stop`] from elsewhere.
     pub fn stopper(&self) -> impl Fn(Cause, String) + Clone + Send + 'static + use<> {
         let inputs = self.inputs.clone();
         move |cause, why| drop(inputs.send(Event::Stop(cause, why)))
@@ -218,9 +223,11 @@ impl Handed {
         if mark == self.mark {
             return Ok(());
         }
+        if let Some(saved) = machine.saved() {
+            (self.keep)(Some(&Resumed { saved, since: self.since, times: self.times }))?;
+        }
         self.mark = mark;
-        let Some(saved) = machine.saved() else { return Ok(()) };
-        (self.keep)(Some(&Resumed { saved, since: self.since, times: self.times }))
+        Ok(())
     }
 }
 

@@ -177,7 +177,7 @@ impl Coordinator {
                 Phase::Running { .. },
                 Stage::Waiting(_) | Stage::Preparing | Stage::Armed(_) | Stage::Refused(_),
             ) => Order::Leave { why: "the run has begun without it".into() },
-            (Phase::Failed { why, .. }, _) => Order::Leave { why: why.reasons.join("; ") },
+            (Phase::Failed { why, .. }, _) => Order::Leave { why: why.in_short() },
             _ => Order::GoOn,
         }
     }

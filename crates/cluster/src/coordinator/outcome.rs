@@ -40,7 +40,19 @@ pub struct NotBegun {
     pub guard: Option<String>,
 }
 
+/// A fleet of a thousand agents has a thousand reasons, and no message takes all of them.
+const REASONS_MAX: usize = 4;
+
 impl NotBegun {
+    /// What agents are told of it.
+    pub(super) fn in_short(&self) -> String {
+        let more = match self.reasons.len().saturating_sub(REASONS_MAX) {
+            0 => String::new(),
+            more => format!("; and {more} reasons more, which the coordinator tells"),
+        };
+        self.reasons.iter().take(REASONS_MAX).map(String::as_str).collect::<Vec<_>>().join("; ") + &more
+    }
+
     /// For this reason alone.
     pub(super) fn because(why: impl Into<String>) -> NotBegun {
         NotBegun { reasons: vec![why.into()], by_target: false, guard: None }

@@ -4,7 +4,7 @@ use super::member::Member;
 use super::{
     Action, BUS_BACK_WITHIN, Coordinator, END_WITHIN, FleetOutcome, LOST_AFTER, Phase, RETURN_WITHIN,
 };
-use crate::message::{Stage, Time};
+use crate::message::{Cause, Stage, Time};
 
 impl Coordinator {
     pub(super) fn run(&mut self, now: Time, start_at: Time, out: &mut Vec<Action>) {
@@ -27,16 +27,9 @@ impl Coordinator {
                 out.push(Action::Note(format!("{} {what}", member.name())));
             }
         }
-        if matches!(self.phase, Phase::Running { stop: None, .. }) {
-            let stopped = self.members.values().find_map(|member| {
-                let (cause, why) = member.stops()?;
-                let who = format!("{}: {why}", member.name());
-                Some((cause, why, who))
-            });
-            if let Some((cause, why, who)) = stopped {
-                out.push(Action::Note(format!("stopping all agents: {who}")));
-                self.stop(now, cause, why);
-            }
+        if let Some((cause, why, who)) = self.stopped_by_one() {
+            out.push(Action::Note(format!("stopping all agents: {who}")));
+            self.stop(now, cause, why);
         }
         let is_awaited = |member: &Member| !(member.is_complete() || member.is_lost || member.is_overdue);
         let others = !self.members.values().any(is_awaited);
@@ -59,6 +52,23 @@ impl Coordinator {
             self.phase = Phase::Over;
             out.push(Action::Done(FleetOutcome::Run { start_at, parts, stopped }));
         }
+    }
+
+    /// What ends the load for all because one of them has ended its own, and who that is. Where a rule has stopped it before, what
+    /// goes on by itself is ended by guards.
+    fn stopped_by_one(&self) -> Option<(Cause, String, String)> {
+        let Phase::Running { stop, .. } = &self.phase else { return None };
+        let ends = |cause: &Cause| match stop {
+            None => true,
+            Some((_, before, _)) => {
+                !before.cuts_off() && self.cut.is_none() && matches!(cause, Cause::Guard(_))
+            }
+        };
+        self.members.values().find_map(|member| {
+            let (cause, why) = member.stops().filter(|(cause, _)| ends(cause))?;
+            let who = format!("{}: {why}", member.name());
+            Some((cause, why, who))
+        })
     }
 
     /// When the last answer is waited for: a load that is stopped is over long before it was to be, perhaps by hours.

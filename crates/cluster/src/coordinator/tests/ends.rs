@@ -14,7 +14,7 @@ fn stopped(at: Time) -> Stand {
         stand.after(step, Event::Tick);
         elapsed += step;
     }
-    stand.after(0, Event::Stop(Cause::Coordinator, "Ctrl-C".into()));
+    stand.after(0, Event::Interrupt("Ctrl-C".into()));
     stand
 }
 
