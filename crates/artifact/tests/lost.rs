@@ -7,8 +7,8 @@ use machines::*;
 use std::path::{Path, PathBuf};
 use support::RATE;
 use unblink_artifact::document::{
-    JourneyPlan, OperationPlan, Quantile, RunDocument, RunStatus, StepPlan, ValidityStatus, Verdict,
-    VerdictStatus,
+    JourneyPlan, LoadPhase, LoadShape, OperationPlan, Quantile, RunDocument, RunStatus, StepPlan,
+    ValidityStatus, Verdict, VerdictStatus,
 };
 use unblink_artifact::folder::{merge, read_folder, report_part};
 use unblink_artifact::header::RunHeader;
@@ -381,6 +381,21 @@ fn a_target_that_falls_behind_is_found_though_a_machine_died() {
         assert!(codes(&document).contains(&"saturated"), "{died_s}: {:?}", codes(&document));
         assert_reads_again(&to(&name), &document);
     }
+}
+
+/// "Recovered" when a machine died, with what it had under way.
+#[test]
+fn no_spike_recovers_because_a_machine_died() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = |name: &str| dir.path().join(name);
+    let spike = |header: &mut RunHeader| {
+        let phase = LoadPhase { duration_ns: Nanos::from_secs(4).0, ..header.plan.phases[0].clone() };
+        (header.plan.shape, header.plan.phases) = (Some(LoadShape::Spike), vec![phase; 3]);
+    };
+    let shares = Shares::record(dir.path(), 2, &[], |WorkerShares { first, of }| share(first, of), spike);
+    assert!(merge(&shares.whole, &to("all")).expect("mergeable").shape.is_some());
+    let both = [shares.whole[0].clone(), shares.broken(&to("broken"), 9)];
+    assert_eq!(merge(&both, &to("with broken")).expect("mergeable").shape, None);
 }
 
 /// The rows of operations add up to the account of all, whose machine's record breaks off while answers are under way.
