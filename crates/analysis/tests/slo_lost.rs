@@ -38,6 +38,21 @@ fn what_can_be_turned_by_what_was_lost_is_not_told() {
     assert_eq!(with_lost("achieved >= 900/s", 1_000_000).0, VerdictStatus::Pass);
 }
 
+/// Where the rate changes, arrivals without an end and lost ones were each allowed the whole limit.
+#[test]
+fn what_is_open_and_what_is_lost_may_fail_together() {
+    let told = |open, lost| {
+        let mut world = World::new(SECONDS, uniform);
+        world.counts.open = open;
+        let judged = world.judge_in("errors < 1%", |run| (run.lost, run.is_steady) = (lost, false));
+        (judged.verdict, judged.reason)
+    };
+    for (open, lost) in [(160, 0), (0, 140), (80, 80)] {
+        assert_eq!(told(open, lost), (VerdictStatus::Pass, Reason::ThisRun), "{open} {lost}");
+    }
+    assert_eq!(told(160, 140), (VerdictStatus::Inconclusive, Reason::Lost));
+}
+
 #[test]
 fn windows_may_each_have_what_was_lost() {
     let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");

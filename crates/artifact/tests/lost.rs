@@ -7,8 +7,8 @@ use machines::*;
 use std::path::{Path, PathBuf};
 use support::RATE;
 use unblink_artifact::document::{
-    JourneyPlan, OperationPlan, Quantile, RunDocument, RunStatus, StepPlan, ValidityStatus, Verdict,
-    VerdictStatus,
+    JourneyPlan, LoadPhase, LoadShape, OperationPlan, Quantile, RunDocument, RunStatus, StepPlan,
+    ValidityStatus, Verdict, VerdictStatus,
 };
 use unblink_artifact::folder::{merge, read_folder, report_part};
 use unblink_artifact::header::RunHeader;
@@ -26,7 +26,11 @@ const STEPS: [&str; 3] = ["buy: a", "buy: b", "buy: c"];
 
 /// Two of three requests follow another one. Between two of them somebody thinks, so that journeys are under way at any time.
 fn with_journeys(seconds: u64, shares: WorkerShares) -> Plan {
-    let think = Think::Constant(Nanos::from_millis(400));
+    thinking(seconds, Nanos::from_millis(400), shares)
+}
+
+fn thinking(seconds: u64, think: Nanos, shares: WorkerShares) -> Plan {
+    let think = Think::Constant(think);
     let steps = vec![StepSpec::ONCE, StepSpec { think, ..StepSpec::ONCE }, StepSpec::ONCE];
     let phases = vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(seconds))];
     let each = vec![JourneySpec { steps, ..JourneySpec::default() }];
@@ -47,7 +51,10 @@ fn with_journeys(seconds: u64, shares: WorkerShares) -> Plan {
 
 /// Answers take so long that some are under way wherever a record breaks off.
 fn answered(plan: &Plan, events: Option<EventSpec>) -> Vec<Interval> {
-    let server = ServerSpec { events, ..ServerSpec::new(Service::Constant(Nanos::from_millis(300))) };
+    answered_by(ServerSpec { events, ..ServerSpec::new(Service::Constant(Nanos::from_millis(300))) }, plan)
+}
+
+fn answered_by(server: ServerSpec, plan: &Plan) -> Vec<Interval> {
     let mut intervals = Vec::new();
     simulate(plan, &WorldSpec::new(server), |interval| intervals.push(interval.clone()));
     intervals
@@ -254,6 +261,36 @@ fn what_would_have_followed_is_not_known() {
     assert!(bytes(&to("two levels")) == bytes(&to("with stopped")));
 }
 
+/// Between two steps nothing is due, and nothing is under way.
+#[test]
+fn journeys_that_think_when_their_machine_dies_are_lost() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = |name: &str| dir.path().join(name);
+    let share = |first| thinking(12, Nanos::from_millis(2_500), WorkerShares { first, of: 2 });
+    let record = |name: &str, plan: Plan, until: Option<usize>| {
+        let header = asked(&plan, &["p50 < 2s", "errors < 50%"]);
+        let intervals = answered_by(ServerSpec::new(Service::Constant(Nanos(1))), &plan);
+        match until {
+            Some(_) => record_as(&to(name), &header, &intervals, None, until),
+            None => whole(&to(name), &plan, &header, &intervals),
+        }
+    };
+    // A second into the drain all have begun.
+    let both = [record("0", share(0), None), record("1", share(1), Some(14))];
+    let document = merge(&both, &to("merged")).expect("mergeable");
+    assert_eq!(document.arrivals.lost, 0, "nothing was under way: {:?}", document.arrivals);
+    assert!(document.agents[1].result.as_ref().is_some_and(|result| result.journeys_under_way > 0));
+    assert_undecided(&document);
+    assert!(message(&document).contains("of the journeys under way"), "{}", message(&document));
+    for (from, until) in [(Some(1), None), (None, Some(15))] {
+        let at = |seconds: Option<u64>| seconds.map(Nanos::from_secs);
+        let part = report_part(&to("merged"), at(from), at(until)).expect("readable");
+        assert_undecided(&part);
+        assert!(message(&part).contains("of this part"), "{}", message(&part));
+    }
+    assert_reads_again(&to("merged"), &document);
+}
+
 /// Nobody knows what the users of a machine would have asked for, had it lived.
 #[test]
 fn what_closed_users_would_have_asked_is_not_counted() {
@@ -317,6 +354,48 @@ fn a_part_before_the_loss_is_whole() {
         assert_undecided(&after);
         assert!(message(&after).contains("of this part"), "{}", message(&after));
     }
+}
+
+/// The level falls when a machine dies, since nobody tells of what it had under way: that is no target that catches up.
+#[test]
+fn a_target_that_falls_behind_is_found_though_a_machine_died() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = |name: &str| dir.path().join(name);
+    let record = |first: u32, until: Option<usize>| {
+        let (plan, name) = (share(first, 2), format!("{first}-{until:?}"));
+        let header = asked(&plan, &[]);
+        // Of each machine's 50/s it answers 35/s.
+        let one = ServerSpec::new(Service::Constant(Nanos::from_millis(1_000 / 35)));
+        let intervals = answered_by(ServerSpec { slots: Some(1), ..one }, &plan);
+        match until {
+            Some(_) => record_as(&to(&name), &header, &intervals, None, until),
+            None => whole(&to(&name), &plan, &header, &intervals),
+        }
+    };
+    let (first, second) = (record(0, None), record(1, None));
+    let all = merge(&[first.clone(), second], &to("all")).expect("mergeable");
+    assert!(codes(&all).contains(&"saturated"), "{:?}", codes(&all));
+    for died_s in [9, 11, 12] {
+        let name = format!("died after {died_s}");
+        let document = merge(&[first.clone(), record(1, Some(died_s))], &to(&name)).expect("mergeable");
+        assert!(codes(&document).contains(&"saturated"), "{died_s}: {:?}", codes(&document));
+        assert_reads_again(&to(&name), &document);
+    }
+}
+
+/// "Recovered" when a machine died, with what it had under way.
+#[test]
+fn no_spike_recovers_because_a_machine_died() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = |name: &str| dir.path().join(name);
+    let spike = |header: &mut RunHeader| {
+        let phase = LoadPhase { duration_ns: Nanos::from_secs(4).0, ..header.plan.phases[0].clone() };
+        (header.plan.shape, header.plan.phases) = (Some(LoadShape::Spike), vec![phase; 3]);
+    };
+    let shares = Shares::record(dir.path(), 2, &[], |WorkerShares { first, of }| share(first, of), spike);
+    assert!(merge(&shares.whole, &to("all")).expect("mergeable").shape.is_some());
+    let both = [shares.whole[0].clone(), shares.broken(&to("broken"), 9)];
+    assert_eq!(merge(&both, &to("with broken")).expect("mergeable").shape, None);
 }
 
 /// The rows of operations add up to the account of all, whose machine's record breaks off while answers are under way.

@@ -6,7 +6,7 @@ mod support;
 use machines::*;
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{Aborted, GuardKind, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
-use unblink_artifact::folder::{merge, read_folder, replay};
+use unblink_artifact::folder::{merge, read_folder, replay, report_part};
 use unblink_artifact::tally::Ending;
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
@@ -147,6 +147,13 @@ fn no_objective_is_met_by_a_part_of_the_load() {
         assert_eq!(said.contains("stopped before"), tolerate.is_none(), "{said}");
         let (tally, ending) = replay(&to("merged"), None, None).expect("readable");
         assert_eq!(tally.document(&ending), document);
+        for (from, until) in [(Some(5), None), (Some(1), None), (None, Some(13))] {
+            let part = report_part(&to("merged"), from.map(Nanos::from_secs), until.map(Nanos::from_secs));
+            let verdict = part.expect("readable").verdict.expect("a verdict");
+            assert_eq!(verdict.status, VerdictStatus::Inconclusive, "{from:?} {until:?} {verdict:?}");
+        }
+        let before = report_part(&to("merged"), None, Some(Nanos::from_secs(4))).expect("readable");
+        assert_eq!(before.verdict.expect("a verdict").status, VerdictStatus::Pass);
         merge(&[to("merged")], &to("again")).expect("mergeable");
         assert!(bytes(&to("merged")) == bytes(&to("again")), "{tolerate:?}");
     }

@@ -10,7 +10,7 @@ use super::needed::needed;
 use super::ratio::binomial_share;
 use super::relief::is_missed_without;
 use super::window::WindowCounts;
-use super::{Figure, Objective, Population, Run, Unit, Windows};
+use super::{Counts, Figure, Objective, Population, Run, Unit, Windows};
 use crate::interval::exact::Level;
 use crate::interval::{Answer, EndedBy, answers, exact};
 use crate::quantile::Survival;
@@ -232,6 +232,17 @@ fn mean(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgem
     }
 }
 
+/// The ends of the share of errors, where it has no interval of blocks.
+pub(super) fn errors_of_this_run(population: &Population<'_>) -> Option<(f64, f64)> {
+    population.errors.independent_share().map(|share| with_open(share, &population.counts))
+}
+
+/// What has no ending may all be errors yet, or none of it.
+fn with_open((low, high): (f64, f64), counts: &Counts) -> (f64, f64) {
+    let open = counts.open as f64 / counts.arrivals.max(1) as f64;
+    (low * (1.0 - open), (high + open).min(1.0))
+}
+
 fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
     let counts = population.counts;
     let mut judgement = Judgement::new(counts.arrivals);
@@ -243,11 +254,8 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
     let share = |n: u64| n as f64 / counts.arrivals as f64;
     judgement.value = Some(share(counts.errors));
     judgement.is_lower_bound = counts.open > 0;
-    // What has no ending may all be errors yet, or none of it.
-    let widened =
-        |(low, high): (f64, f64)| (low * (1.0 - share(counts.open)), (high + share(counts.open)).min(1.0));
     let by_blocks = history.share_interval().filter(|_| run.is_steady);
-    if let Some((low, high)) = by_blocks.map(widened) {
+    if let Some((low, high)) = by_blocks.map(|share| with_open(share, &counts)) {
         (judgement.low, judgement.high) = (Some(low), Some(high));
         // Without an error it is only the number of arrivals that is lacking.
         let straddles = if is_clean { Reason::FewSamples } else { Reason::Straddles };
@@ -256,7 +264,7 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
             judged => judged,
         };
     }
-    let Some((low, high)) = history.independent_share().map(widened) else { return judgement };
+    let Some((low, high)) = errors_of_this_run(population) else { return judgement };
     if !objective.holds(low) {
         judgement.decided(VerdictStatus::Fail, Reason::ThisRun)
     } else if objective.holds(high) && (is_clean || !run.is_steady) {

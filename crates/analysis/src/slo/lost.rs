@@ -1,6 +1,7 @@
 //! What a judgement is worth where machines were lost, and nobody knows what came of their arrivals: an objective is met or
 //! missed only if it is so however these ended, all of them at once or none of them ever.
 
+use super::judge::errors_of_this_run;
 use super::{Figure, Judgement, Objective, Population, Reason, Run, VerdictStatus};
 
 /// Where a figure would lie if all that was lost had been answered at once, and if nothing of it ever had been.
@@ -48,7 +49,12 @@ fn stands(
     let is_met = judgement.verdict == VerdictStatus::Pass;
     let holds_as_judged = |value: f64| objective.holds(value) == is_met;
     // The end of the interval that is nearest to the limit.
-    let end = if is_met == objective.is_upper_limit() { judgement.high } else { judgement.low };
+    let (low, high) = match objective.figure {
+        // What has no ending may be errors, too.
+        Figure::Errors if judgement.high.is_none() => errors_of_this_run(population).unzip(),
+        _ => (judgement.low, judgement.high),
+    };
+    let end = if is_met == objective.is_upper_limit() { high } else { low };
     let end = end.or(judgement.value).unwrap_or(0.0);
     match objective.figure {
         // The same rank among those that are known.

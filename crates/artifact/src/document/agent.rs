@@ -122,6 +122,10 @@ pub struct AgentResult {
     /// transient that was left out. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<u64>,
+    /// Measured journeys that had begun and of which no end is known, where its record breaks off: nobody knows which requests would have
+    /// followed. Absent where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub journeys_under_way: u64,
     /// Where its load ended, after t = 0; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_to_ns: Option<u64>,
@@ -142,6 +146,10 @@ impl AgentResult {
     pub(crate) fn begun(&self) -> u64 {
         self.begun.unwrap_or_else(|| self.arrivals.due())
     }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// How many of the shares of a load are none of these machines'. 0 without any.

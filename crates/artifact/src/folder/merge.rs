@@ -170,7 +170,7 @@ fn told(document: &RunDocument, agents: &[AgentPlan]) -> Told {
         // Nothing was measured: the machine may as well not have been there, unless no other one was answered either.
         [plan] if is_own && document.preflight().is_some() => {
             let preflight = Ending::of(document).origins;
-            Ending { origins: preflight, ..lost(document, plan, &Arrivals::default(), (0, 0)) }
+            Ending { origins: preflight, ..lost(document, plan, &Arrivals::default(), (0, 0), 0) }
         }
         [plan] if is_own => {
             let (result, ending) = (Some(AgentResult::of(document)), Ending::of(document));
@@ -194,13 +194,26 @@ fn broken_off(run: &RecordedRun) -> Result<Ending, FolderError> {
     let ended = crate::tally::arrivals(&counters.measured, counters.measured.ended());
     let warmup = counters.warmup.ended();
     let due = (counters.measured.due, counters.measured.followed);
-    let lost = lost(&document, &run.header.agents[0], &ended, due);
+    let under_way = journeys_under_way(&tally);
+    let lost = lost(&document, &run.header.agents[0], &ended, due, under_way);
     Ok(Ending { scheduled_warmup: Some(warmup), ended_after: ending.ended_after, ..lost })
 }
 
+/// Between two requests nothing of a journey is due.
+fn journeys_under_way(tally: &Tally) -> u64 {
+    let kinds = tally.totals().journeys.iter().take(tally.header().journeys.len());
+    kinds.map(|kind| kind.outcomes.due.saturating_sub(kind.outcomes.ended())).sum()
+}
+
 /// The end of a machine that told none, of whose arrivals `ended` are known. Of those that fell due, some followed others.
-fn lost(document: &RunDocument, plan: &AgentPlan, ended: &Arrivals, due: (u64, u64)) -> Ending {
-    let result = Some(AgentResult::lost(document, plan, ended.clone(), due));
+fn lost(
+    document: &RunDocument,
+    plan: &AgentPlan,
+    ended: &Arrivals,
+    due: (u64, u64),
+    journeys_under_way: u64,
+) -> Ending {
+    let result = Some(AgentResult::lost(document, plan, ended.clone(), due, journeys_under_way));
     Ending {
         status: RunStatus::Running,
         scheduled: Some(ended.scheduled),

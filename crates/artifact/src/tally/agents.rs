@@ -32,6 +32,11 @@ impl Tally {
         shares_missing(&self.header.agents) == 0 && lost(&ending.agents) == Some(0)
     }
 
+    /// A part of the run may end before the load of any of them did.
+    pub(super) fn looked_to(&self) -> Nanos {
+        Nanos(self.part.as_ref().map_or(u64::MAX, |part| part.to_ns))
+    }
+
     /// What the checks must know of them. `None` of a run that one machine does alone.
     pub(super) fn agents_judged(&self, ending: &Ending) -> Option<Agents> {
         let plans = &self.header.agents;
@@ -43,9 +48,8 @@ impl Tally {
         // In which part something is missing is not known.
         let in_part = |n: u64| if self.part.is_some() { 0 } else { n };
         let measured = &self.totals.counters.measured;
-        // A part of the run may end before the load of any of them did.
-        let to = self.part.as_ref().map_or(u64::MAX, |part| part.to_ns);
-        let early_here = || early(&ending.agents).filter(|early| early.at.0 < to);
+        let to = self.looked_to();
+        let early_here = || early(&ending.agents).filter(|early| early.at < to);
         let was_partial = self.part.is_none() || early_here().next().is_some();
         Some(Agents {
             is_merged: !ending.agents.is_empty(),
@@ -78,6 +82,7 @@ impl AgentResult {
             status: document.status,
             arrivals: document.arrivals.clone(),
             begun: Some(document.arrivals.due() + left_out.map_or(0, |arrivals| arrivals.scheduled)),
+            journeys_under_way: 0,
             load_to_ns: Some(document.series.load_to_ns),
             aborted: document.aborted.clone(),
             p99_ns: p99.filter(|quantile| !quantile.censored).map(|quantile| quantile.value),
@@ -87,12 +92,13 @@ impl AgentResult {
     }
 
     /// The same of a machine whose record breaks off, or that never began: what has no end in it is lost.
-    /// `due` fell due, of which `followed` are requests that no schedule knows.
+    /// `due` fell due, of which `followed` are requests that no schedule knows, and `journeys_under_way` may have been followed by more.
     pub(crate) fn lost(
         document: &RunDocument,
         plan: &AgentPlan,
         ended: Arrivals,
         (due, followed): (u64, u64),
+        journeys_under_way: u64,
     ) -> AgentResult {
         let begun = due.saturating_sub(followed);
         let not_begun = plan.due.map_or(0, |planned| planned.saturating_sub(begun));
@@ -103,6 +109,7 @@ impl AgentResult {
             status: RunStatus::Running,
             arrivals,
             begun: Some(begun),
+            journeys_under_way,
             // Whatever its document says, nothing of it was measured.
             load_to_ns: if due == 0 { Some(0) } else { of_document.load_to_ns },
             ..of_document

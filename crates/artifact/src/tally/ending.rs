@@ -202,9 +202,9 @@ impl OriginEnding {
 }
 
 impl Ending {
-    /// Part of the load was offered by some machines alone, and nobody said that this may be.
-    pub(super) fn is_partial(&self) -> bool {
-        early(&self.agents).next().is_some() && tolerated(&self.agents).is_empty()
+    /// Part of the load before `to` was offered by some machines alone, and nobody said that this may be.
+    pub(super) fn is_partial_before(&self, to: Nanos) -> bool {
+        early(&self.agents).any(|early| early.at < to) && tolerated(&self.agents).is_empty()
     }
 
     /// The end of the run as it is judged: one that would be worth something without the machines that were cut off was not stopped by

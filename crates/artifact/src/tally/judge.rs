@@ -2,6 +2,7 @@
 
 use super::OriginEnding;
 use super::early::stopped_alone;
+use super::loss::with_under_way;
 use super::{Ending, Tally, arrivals, share};
 use crate::causes;
 use crate::document::{
@@ -67,7 +68,7 @@ impl Tally {
     }
 
     pub(super) fn assess(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Assessment {
-        let rows = self.rows.evidence();
+        let rows = with_under_way(self.rows.evidence(), ending);
         let measured = &self.totals.counters.measured;
         let several = if self.has_origin_accounts() { self.header.origins.len() } else { 0 };
         let rows_by_origin = self.rows.evidence_by_origin(several);

@@ -3,6 +3,8 @@
 use super::early::{tolerated, tolerated_withheld};
 use super::{Ending, Tally};
 use crate::document::{Agent, RunStatus, breaks_off, lost, shares_missing};
+use unblink_analysis::evidence::Row;
+use unblink_core::time::Nanos;
 
 /// Measured arrivals of machines of which nothing was heard, and those of machines that may as well have been lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +30,9 @@ impl Tally {
             return Loss::default();
         }
         let (is_known, counted) = (lost(&ending.agents).is_some(), ending.lost());
-        if is_known && counted == 0 {
+        let results = ending.agents.iter().filter_map(|agent| agent.result.as_ref());
+        let is_nothing_under_way = results.map(|result| result.journeys_under_way).sum::<u64>() == 0;
+        if is_known && counted == 0 && is_nothing_under_way {
             return Loss::default();
         }
         match &self.part {
@@ -58,6 +62,20 @@ impl Ending {
         }
         lost(&self.agents).unwrap_or(0) + tolerated_withheld(&self.agents)
     }
+}
+
+/// What a machine had under way when its record broke off is without an answer still, as far as is known: levels that fall because nobody
+/// tells them are no target that catches up.
+pub(super) fn with_under_way(mut rows: Vec<Row>, ending: &Ending) -> Vec<Row> {
+    let killed = ending.agents.iter().filter(|agent| agent.is(RunStatus::Running));
+    for (agent, result) in killed.filter_map(|agent| Some((agent, agent.result.as_ref()?))) {
+        let not_begun = agent.plan.due.unwrap_or(0).saturating_sub(result.begun());
+        let under_way = result.arrivals.lost.saturating_sub(not_begun);
+        let told_to = Nanos(result.load_to_ns.unwrap_or(0));
+        let untold = rows.iter_mut().filter(|row| row.end() > told_to && row.end() <= ending.ended_after);
+        untold.for_each(|row| row.in_flight += under_way);
+    }
+    rows
 }
 
 /// So long, after t = 0, all machines offered their load and told of all that ended.

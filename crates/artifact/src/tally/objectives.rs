@@ -234,7 +234,7 @@ impl Tally {
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };
-            let is_stopped = ending.aborted.is_some() || (self.part.is_none() && ending.is_partial());
+            let is_stopped = ending.aborted.is_some() || ending.is_partial_before(self.looked_to());
             document(asked, &if is_stopped { judgement.of_stopped() } else { judgement })
         };
         let slos: Vec<SloResult> = objectives.asked.iter().map(result).collect();

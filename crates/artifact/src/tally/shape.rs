@@ -1,5 +1,6 @@
 //! What came of a load of a named shape.
 
+use super::loss::Loss;
 use super::{Ending, Tally};
 use crate::document::{
     Broken, LevelBefore, LoadShape, RecoveryTime, RunPlan, ShapeResult, Spike, Stress, TimeLimit,
@@ -47,10 +48,15 @@ impl Tally {
         is_by_phase(&self.header.plan)
     }
 
-    /// Nothing of a part of a run, of a load without a name, and where too little was run.
+    /// Nothing of a part of a run, of a load without a name, and where too little was run. What machines that were lost or stopped had under
+    /// way, and what they no longer offered, would pass for a target that recovers.
     pub(super) fn shape(&self, ending: &Ending) -> Option<ShapeResult> {
         let load = &self.header.plan;
         let shape = load.shape.filter(|_| self.part.is_none())?;
+        let is_less = self.loss(ending) != Loss::default() || ending.is_partial_before(self.looked_to());
+        if self.is_by_phase() && is_less {
+            return None;
+        }
         let rows: Vec<Row> = self.rows.shape_rows();
         let before = match &self.before_growth {
             Some(before) => Survival::new(&before.completed, &before.censored),

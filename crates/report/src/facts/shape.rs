@@ -52,7 +52,9 @@ fn untold(doc: &RunDocument) -> Option<Shape> {
     let base = doc.plan.phases.first().filter(|_| doc.part.is_none())?;
     // The level is that of the last three quarters, and takes one step of five arrivals.
     let due = base.from_per_s * base.duration_ns as f64 / 1e9 * 0.75;
-    let why = if due < 10.0 {
+    let why = if doc.validity.findings.iter().any(|finding| finding.code == "agents_lost") {
+        "machines were lost or stopped, so that less was under way without the target's doing.".into()
+    } else if due < 10.0 {
         format!(
             "at {} too few arrivals come before it to know the level that it is held against. Take a longer -d or a \
              higher lower rate.",
