@@ -5,9 +5,14 @@ mod support;
 
 use machines::*;
 use std::path::{Path, PathBuf};
-use unblink_artifact::compare::{CompareDocument, CompareSpec, ComparisonOutcome, compare};
+use unblink_artifact::compare::{
+    CompareDocument, CompareSpec, ComparisonOutcome, compare, left_out, target_failed,
+};
 use unblink_artifact::document::Tool;
 use unblink_artifact::folder::{HLOG_FILE, LINES_FILE, merge};
+use unblink_core::record::Interval;
+use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
+use unblink_core::time::Nanos;
 
 /// The shares of a run that began at this second, each of which may be lost.
 fn parts(dir: &Path, second: u32) -> Vec<PathBuf> {
@@ -83,4 +88,28 @@ fn a_run_of_which_a_machine_broke_off_does_not_count() {
     assert!(document.arrivals.lost > 0 && document.arrivals.lost < document.arrivals.scheduled / 3);
     let document = compared(&whole, &broken);
     assert!(document.candidate.runs[0].left_out.is_some() && document.lines.is_empty(), "{document:?}");
+}
+
+/// A target that answers nothing to those that are left may have answered the others: it was a regression.
+#[test]
+fn a_target_that_fails_for_some_machines_has_not_failed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let part = |number: u32| {
+        let plan = share(number, 3);
+        let mut header = header_of(&plan);
+        header.agents[0].tolerate_lost = Some(1);
+        let server =
+            ServerSpec { error_one_in: 1, ..ServerSpec::new(Service::Constant(Nanos::from_millis(10))) };
+        let mut intervals: Vec<Interval> = Vec::new();
+        simulate(&plan, &WorldSpec::new(server), |interval| intervals.push(interval.clone()));
+        let ending = ending_of(&plan, &header);
+        record_as(&dir.path().join(format!("{number}")), &header, &intervals, Some(&ending), None)
+    };
+    let parts: Vec<PathBuf> = (0..3).map(part).collect();
+    let whole = merge(&parts, &dir.path().join("whole")).expect("mergeable");
+    assert!(target_failed(&whole).is_some(), "{:?}", whole.validity.findings);
+    let lacking = merge(&parts[1..], &dir.path().join("lacking")).expect("mergeable");
+    assert!(lacking.arrivals.lost > 0 && codes(&lacking).contains(&"agents_lost"));
+    assert_eq!(target_failed(&lacking), None, "{:?}", lacking.validity.findings);
+    assert!(left_out(&lacking).is_some());
 }

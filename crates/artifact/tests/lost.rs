@@ -281,7 +281,7 @@ fn journeys_that_think_when_their_machine_dies_are_lost() {
     assert_eq!(document.arrivals.lost, 0, "nothing was under way: {:?}", document.arrivals);
     assert!(document.agents[1].result.as_ref().is_some_and(|result| result.journeys_under_way > 0));
     assert_undecided(&document);
-    assert!(message(&document).contains("of the journeys under way"), "{}", message(&document));
+    assert!(message(&document).contains("what would have followed"), "{}", message(&document));
     for (from, until) in [(Some(1), None), (None, Some(15))] {
         let at = |seconds: Option<u64>| seconds.map(Nanos::from_secs);
         let part = report_part(&to("merged"), at(from), at(until)).expect("readable");

@@ -52,7 +52,11 @@ fn folder(dir: &Path, number: u32, fate: Fate) -> Option<PathBuf> {
                 scheduled_by_operation: plan.scheduled_apart(from, stop).expect("two").by_operation,
                 ended_after: stop,
                 withheld: scheduled(stop, plan.load_length()),
-                aborted: Some(Aborted { rule: "why".into(), at_ns: stop.0, guard: Some(GuardKind::Lease) }),
+                aborted: Some(Aborted {
+                    rule: format!("why {number}"),
+                    at_ns: stop.0,
+                    guard: Some(GuardKind::Lease),
+                }),
                 ..whole
             };
             let until = plan_for(stop_s - 1).with_shares(plan.shares()).expect("a plan");
@@ -123,6 +127,16 @@ fn a_merge_of_merges_is_the_merge_whatever_became_of_the_machines() {
     assert_eq!(status([Whole, Unanswered, Unanswered, Whole]), RunStatus::Complete);
     assert_eq!(status([Unanswered, Cut(3), Missing, Unanswered]), RunStatus::Interrupted);
     assert_eq!(status([Cut(3), Unanswered, Cutoff(5), Whole]), RunStatus::Aborted);
+}
+
+/// Of two stops at one instant that of the machine which came first in some node was told.
+#[test]
+fn of_stops_at_one_instant_always_the_same_is_told() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let rule = |fates: [Fate; 4]| merged(dir.path(), fates).aborted.map(|aborted| aborted.rule);
+    assert_eq!(rule([Whole, Cutoff(5), Cutoff(5), Whole]).as_deref(), Some("why 1"));
+    assert_eq!(rule([Cutoff(4), Cutoff(6), Cutoff(5), Cutoff(6)]).as_deref(), Some("why 1"));
+    assert_eq!(rule([Cutoff(5), Cutoff(4), Cutoff(6), Cutoff(6)]).as_deref(), Some("why 2"));
 }
 
 /// A target that answered no machine has failed as it fails for one; one that answered some of them was there, and the others are lost.

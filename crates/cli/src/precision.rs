@@ -85,6 +85,9 @@ pub(crate) struct Watch {
     goal: PrecisionGoal,
     stopping: Stopping,
     is_reached: bool,
+    /// A machine of several has no part in what comes.
+    lacks_a_machine: bool,
+    is_passed_over: bool,
 }
 
 impl Watch {
@@ -92,7 +95,17 @@ impl Watch {
     pub(crate) fn new(goal: Option<&PrecisionGoal>) -> Option<Watch> {
         let goal = goal?.clone();
         let stopping = Stopping::new(goal.share);
-        Some(Watch { goal, stopping, is_reached: false })
+        Some(Watch { goal, stopping, is_reached: false, lacks_a_machine: false, is_passed_over: false })
+    }
+
+    /// From here on a machine is missing: what the others know says nothing of all.
+    pub(crate) fn lacks_a_machine(&mut self) {
+        self.lacks_a_machine = true;
+    }
+
+    /// The goal was reached, and passed over for that; told once.
+    pub(crate) fn passed_over(&mut self) -> bool {
+        std::mem::take(&mut self.is_passed_over)
     }
 
     /// True once: the load may end now.
@@ -113,6 +126,64 @@ impl Watch {
 impl Observer for Watch {
     /// Looks at what was recorded when it is time to.
     fn look(&mut self, _: &Interval, tally: &mut Tally) -> Option<End> {
-        self.is_reached_now(tally).then_some(End::Enough)
+        let is_reached = self.is_reached_now(tally);
+        self.is_passed_over |= is_reached && self.lacks_a_machine;
+        (is_reached && !self.lacks_a_machine).then_some(End::Enough)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_artifact::header::RunHeader;
+    use unblink_core::dispatch::Pool;
+    use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+    use unblink_core::schedule::{Phase, Process, Rate};
+    use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
+
+    const SECONDS: u64 = 80;
+
+    fn header() -> RunHeader {
+        let duration_ns = Nanos::from_secs(SECONDS).0;
+        let phases =
+            serde_json::json!([{"from_per_s": 100.0, "to_per_s": 100.0, "duration_ns": duration_ns}]);
+        let json = serde_json::json!({
+            "tool": {"name": "unblink", "version": "0.1.0"}, "started_at": "2026-11-20T09:15:00Z", "command": [],
+            "environment": {"kernel": "", "cpu": "", "cores": 1, "file_descriptors_max": 1, "local_ports": 1},
+            "plan": {"summary": "", "phases": phases, "warmup_ns": 0, "duration_ns": duration_ns, "timeout_ns": 1,
+                "drain_ns": 1, "threads": 1},
+            "loads": [{"model": "open", "process": {"name": "even"}, "phases": phases, "start_ns": 0}],
+            "origins": [{"scheme": "http", "host": "h", "port": 80, "connections": {"mode": "fixed", "limit": 1}}],
+            "targets": [], "protocol_failures": [], "operations": [], "objectives": {"slos": [], "abort_on": []},
+        });
+        serde_json::from_value(json).expect("a header")
+    }
+
+    /// How often the load was ended, and how often that was passed over; a machine is missing from this second on.
+    fn ended(lacking_from_s: u64) -> (usize, usize) {
+        let phases = vec![Phase::hold(Rate::per_second(100), Nanos::from_secs(SECONDS))];
+        let load = LoadSpec::Open { phases, process: Process::Even };
+        let plan = Plan::new(PlanSpec::plain(load, Pool::Auto { max: 1_000 }, Nanos::from_secs(5)))
+            .expect("a valid plan");
+        let world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::from_millis(10))));
+        let goal = PrecisionGoal { quantile: 0.5, share: 0.05, minimum_ns: MINIMUM.0 };
+        let mut watch = Watch::new(Some(&goal)).expect("a goal");
+        let mut tally = Tally::new(header());
+        let (mut ended, mut passed_over) = (0, 0);
+        simulate(&plan, &world, |interval| {
+            tally.add(interval);
+            if interval.start >= Nanos::from_secs(lacking_from_s) {
+                watch.lacks_a_machine();
+            }
+            ended += usize::from(watch.look(interval, &mut tally).is_some());
+            passed_over += usize::from(watch.passed_over());
+        });
+        (ended, passed_over)
+    }
+
+    #[test]
+    fn the_load_goes_on_while_a_machine_is_missing() {
+        assert_eq!(ended(SECONDS), (1, 0));
+        assert_eq!(ended(10), (0, 1));
     }
 }

@@ -4,7 +4,7 @@ use unblink_artifact::document::{IntervalKind, Quantile, RunDocument};
 use unblink_report::format::Bound;
 use unblink_report::{csv, fixture, format, html, svg, terminal};
 
-const KINDS: [Option<IntervalKind>; 10] = [
+const KINDS: [Option<IntervalKind>; 11] = [
     None,
     Some(IntervalKind::BlockBootstrap),
     Some(IntervalKind::Exact),
@@ -15,6 +15,7 @@ const KINDS: [Option<IntervalKind>; 10] = [
     Some(IntervalKind::TooShort),
     Some(IntervalKind::NotSteady),
     Some(IntervalKind::Killed),
+    Some(IntervalKind::Lost),
 ];
 
 #[test]

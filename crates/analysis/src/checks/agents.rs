@@ -55,8 +55,9 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
     let what = match agents.lost {
         _ if case.evidence.is_part => "how many arrivals of this part are missing is not known".to_string(),
         Some(0) if agents.is_more_lost => {
-            "what came of the journeys under way there is not known".to_string()
+            "what would have followed the requests that it tells of is not known".to_string()
         }
+        Some(0) => "no arrival is missing, but how it ended is not known".to_string(),
         Some(lost) if agents.is_more_lost => format!(
             "what came of {} is not known, nor of the requests that would have followed them",
             text::arrivals(lost)

@@ -165,7 +165,7 @@ fn share(document: &RunDocument) -> Option<String> {
 }
 
 /// Did the target fail under this load, with a generator that did its part? A complete run is then invalid by the
-/// target's doing alone; says how it failed.
+/// target's doing alone; says how it failed. Without some of its machines it met another load.
 pub fn target_failed(document: &RunDocument) -> Option<String> {
     let mut invalidating =
         document.validity.findings.iter().filter(|f| f.severity == Severity::Invalidates).peekable();
@@ -175,8 +175,8 @@ pub fn target_failed(document: &RunDocument) -> Option<String> {
     };
     let is_complete = document.status == RunStatus::Complete;
     let first = *invalidating.peek()?;
-    let is_complete = is_complete && share(document).is_none();
-    (is_complete && invalidating.all(is_targets_doing)).then(|| first.message.clone())
+    let is_whole = share(document).is_none() && document.validity.finding(FindingCode::AgentsLost).is_none();
+    (is_complete && is_whole && invalidating.all(is_targets_doing)).then(|| first.message.clone())
 }
 
 /// Reads every run and compares.

@@ -25,6 +25,8 @@ pub enum IntervalKind {
     NotSteady,
     /// The run has no end: how long what was under way then took is not known.
     Killed,
+    /// Machines were lost: how long their arrivals took is not known.
+    Lost,
 }
 
 impl IntervalKind {
@@ -40,6 +42,7 @@ impl IntervalKind {
             IntervalKind::TooShort => "too_short",
             IntervalKind::NotSteady => "not_steady",
             IntervalKind::Killed => "killed",
+            IntervalKind::Lost => "lost",
         }
     }
 }
@@ -60,6 +63,7 @@ mod tests {
             IntervalKind::TooShort,
             IntervalKind::NotSteady,
             IntervalKind::Killed,
+            IntervalKind::Lost,
         ];
         for kind in kinds {
             assert_eq!(serde_json::to_value(kind).expect("a string"), kind.name());

@@ -1,6 +1,7 @@
 //! Machines whose load ended before that of the others did: from then on the target met less than what was asked for.
 
 use crate::document::{Aborted, Agent, AgentResult, GuardKind, RunStatus, shares_missing, stopped};
+use std::cmp::Reverse;
 use unblink_core::time::Nanos;
 
 /// Leases end within half a second of each other where nobody is heard any more, and a stop at one instant within what clocks are
@@ -84,7 +85,7 @@ pub(super) fn stop_of(agent: &Agent) -> Option<&Aborted> {
     agent.result.as_ref()?.aborted.as_ref()
 }
 
-/// Up to the last of them there was load. Of equals the first.
+/// Up to the last of them there was load. Of equals always the same one, whichever machines were merged before.
 pub(super) fn last_stop<'a>(all: impl Iterator<Item = &'a Aborted>) -> Option<Aborted> {
-    all.reduce(|last, next| if next.at_ns > last.at_ns { next } else { last }).cloned()
+    all.min_by_key(|stop| (Reverse(stop.at_ns), &stop.rule)).cloned()
 }

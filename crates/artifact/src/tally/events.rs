@@ -1,7 +1,7 @@
 //! What came of answers that come event by event.
 
 use super::distribution::of_survival;
-use super::intervals::Measured;
+use super::intervals::{Measured, put_ranges};
 use super::operations::spilled_times;
 use super::{Tally, per_second};
 use crate::document::{Distribution, Events, OperationEvents};
@@ -43,7 +43,7 @@ impl Tally {
         };
         let of_attempts = self.of_attempts(*measured);
         // An arrival has many gaps: of those that are lost nobody knows how many.
-        let of_gaps = measured.with_lost(0);
+        let of_gaps = measured.with_countless_lost();
         let EventHistories { first, first_service, gap } = &self.event_histories;
         let [first_open, gap_open] = self.open_events(measured.open);
         let [first_service_open, _] = self.open_events(measured.open_in_flight);
@@ -66,17 +66,21 @@ impl Tally {
         begun.map_or([open, open], |begun| [open - begun, begun])
     }
 
-    /// The same of one operation, of which `open` arrivals have no ending. How they vary over time is not kept.
-    pub(super) fn events_of(&self, place: usize, open: u64) -> Option<OperationEvents> {
+    /// The same of one operation, of which `open` arrivals have no ending, and which any of `lost` more may have asked for. How they
+    /// vary over time is not kept.
+    pub(super) fn events_of(&self, place: usize, open: u64, lost: u64) -> Option<OperationEvents> {
         let operations = &self.totals.operations;
-        let times = |[completed, censored]: [Series; 2]| {
+        let times = |[completed, censored]: [Series; 2], lost: u64| {
             spilled_times(operations, place, [completed, censored], open).unwrap_or_else(|| {
                 let tracks = (operations.track(place, completed), operations.track(place, censored));
-                of_survival(&Survival::with_open(&tracks.0, &tracks.1, open), &tracks.0, tracks.1.max_ns)
+                let survival = Survival::with_open(&tracks.0, &tracks.1, open);
+                let mut times = of_survival(&survival, &tracks.0, tracks.1.max_ns);
+                put_ranges(&mut times, &survival, lost);
+                times
             })
         };
         let begun = operations.get(place)?.sums(Series::FirstEvent).count;
-        (begun > 0).then(|| OperationEvents { first: times(FIRST), gap: with_nothing(times(GAP)) })
+        (begun > 0).then(|| OperationEvents { first: times(FIRST, lost), gap: with_nothing(times(GAP, 0)) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Tally;
 use super::event::{Recorded, joined};
+use super::loss::Loss;
 use crate::document::{
     Distribution, IntervalKind, LoadKind, LoadModel, LoadPhase, LoadPlan, Quantile, Validity,
 };
@@ -49,6 +50,8 @@ pub(super) struct Measured<'a> {
     pub(super) open_in_flight: u64,
     /// Arrivals of machines that were lost, of which nobody knows what came; 0 where no range follows from their number.
     pub(super) lost: u64,
+    /// There are such arrivals, counted or not.
+    pub(super) has_lost: bool,
 }
 
 impl Measured<'_> {
@@ -58,11 +61,16 @@ impl Measured<'_> {
         open: u64,
         in_flight: u64,
     ) -> Measured<'_> {
-        Measured { validity, from, to, open, open_in_flight: open.min(in_flight), lost: 0 }
+        Measured { validity, from, to, open, open_in_flight: open.min(in_flight), lost: 0, has_lost: false }
     }
 
-    pub(super) fn with_lost(self, lost: u64) -> Self {
-        Measured { lost, ..self }
+    pub(super) fn with_loss(self, loss: Loss) -> Self {
+        Measured { lost: loss.bound(), has_lost: loss != Loss::default(), ..self }
+    }
+
+    /// For times of which nobody knows how many are lost.
+    pub(super) fn with_countless_lost(self) -> Self {
+        Measured { lost: 0, ..self }
     }
 
     /// Arrivals of an operation, a load or an origin without an ending, since the run has none. How many of those were sent is
@@ -79,7 +87,8 @@ impl Tally {
         let tracks = self.tracks(Series::Response, Series::ResponseCensored);
         let mut distribution = self.with_intervals(history, tracks, measured, measured.open);
         let failed = self.totals.track(Series::Failed);
-        if failed.count() > 0 {
+        // What is lost has its part in all arrivals, too.
+        if failed.count() > 0 && !measured.has_lost {
             let marks: Vec<u64> = distribution.quantiles.iter().map(|quantile| quantile.value).collect();
             let within = censoring::answered_within(tracks.0, failed, tracks.1, &marks);
             for (quantile, within) in distribution.quantiles.iter_mut().zip(within) {
@@ -127,7 +136,7 @@ impl Tally {
     /// For service times. An arrival that is tried again has several of them: how many those that are lost had is not known.
     pub(super) fn of_attempts<'a>(&self, measured: Measured<'a>) -> Measured<'a> {
         let is_once = self.header.plan.retry.is_none();
-        if is_once { measured } else { measured.with_lost(0) }
+        if is_once { measured } else { measured.with_countless_lost() }
     }
 
     /// Service time with intervals.
@@ -145,7 +154,7 @@ impl Tally {
         &self,
         history: &History,
         (completed, censored): (&Track<u64>, &Track<u64>),
-        &Measured { validity, from, to, lost, .. }: &Measured<'_>,
+        &Measured { validity, from, to, lost, has_lost, .. }: &Measured<'_>,
         open_at_end: u64,
     ) -> Distribution {
         let survival = Survival::with_open(completed, censored, open_at_end);
@@ -167,6 +176,7 @@ impl Tally {
         for (i, quantile) in distribution.quantiles.iter_mut().enumerate() {
             match found.get(i) {
                 _ if open_at_end > 0 => quantile.interval = Some(IntervalKind::Killed),
+                _ if has_lost => quantile.interval = Some(IntervalKind::Lost),
                 Some(answer) => self.put(quantile, answer, &events),
                 None => quantile.interval = Some(IntervalKind::NotSteady),
             }
@@ -179,10 +189,8 @@ impl Tally {
                 quantile.if_answered_now = extremes.map(|e| e.if_answered_now_ns);
                 quantile.if_never = extremes.and_then(|e| e.if_never_ns);
             }
-            if let Some((at_once, never)) = survival.with_lost(quantile.q, lost).filter(|_| lost > 0) {
-                (quantile.if_lost_at_once, quantile.if_lost_never) = (Some(at_once), never);
-            }
         }
+        put_ranges(&mut distribution, &survival, lost);
         distribution
     }
 
@@ -230,6 +238,15 @@ impl Tally {
         };
         let loads = &self.header.loads;
         holds(&plan.phases) && (loads.len() == 1 || loads.iter().all(goes_on))
+    }
+}
+
+/// Where so many arrivals are lost, each percentile lies between all of them answered at once and none of them ever.
+pub(super) fn put_ranges(distribution: &mut Distribution, survival: &Survival, lost: u64) {
+    for quantile in &mut distribution.quantiles {
+        if let Some((at_once, never)) = survival.with_lost(quantile.q, lost).filter(|_| lost > 0) {
+            (quantile.if_lost_at_once, quantile.if_lost_never) = (Some(at_once), never);
+        }
     }
 }
 

@@ -213,13 +213,14 @@ impl Tally {
         let assessment = self.assess(ending, &account, load_from, load_to);
         let validity = judge::validity(&assessment);
         let measured = Measured::new(&validity, (load_from, load_to), account.without_ending, self.in_flight)
-            .with_lost(self.loss(ending).bound());
+            .with_loss(self.loss(ending));
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);
         let events = self.events(&measured);
         let journeys = self.journeys(ending, &measured);
-        let open_in_flight = measured.open_in_flight;
+        let (open_in_flight, has_lost) = (measured.open_in_flight, measured.has_lost);
+        let precision = self.precision(ending.status, &response_time, &measured);
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
         let verdict = match ending.preflight() {
             Some(_) => self.verdict_unanswered(),
@@ -247,7 +248,7 @@ impl Tally {
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
             shape: self.shape(ending),
-            precision: self.precision(ending.status, &response_time, load_from, load_to),
+            precision,
             rate,
             retries: self.retries(),
             values_sent: ending.values_sent.clone(),
@@ -262,6 +263,8 @@ impl Tally {
             fanout: self
                 .header
                 .fanout
+                // One request of many decides how long a page takes, and it may be lost.
+                .filter(|_| !has_lost)
                 .and_then(|requests| self.fanout(requests, account.without_ending, &response_time.quantiles)),
             response_time,
             service_time,

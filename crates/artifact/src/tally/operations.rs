@@ -95,7 +95,7 @@ impl Tally {
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: self.codes(&record.codes),
             body_bytes: self.body_bytes(&record.codes, record.body_bytes),
-            events: self.events_of(place, open),
+            events: self.events_of(place, open, measured.lost),
             retries: self.retries_of(&record.outcomes),
             response_time: times(Series::Response, Series::ResponseCensored, open),
             service_time: (is_whole && measured.open == 0)

@@ -25,13 +25,13 @@ impl Tally {
         self.interval_so_far(quantile, &measured)
     }
 
-    /// Of a whole run: the load ended before its time and nobody interrupted it, so the goal was reached.
+    /// Of a whole run: the load ended before its time and nobody interrupted it, so the goal was reached. Where machines were lost, it
+    /// was reached for the others alone.
     pub(super) fn precision(
         &self,
         status: RunStatus,
         response: &Distribution,
-        from: Nanos,
-        to: Nanos,
+        &Measured { from, to, has_lost, .. }: &Measured<'_>,
     ) -> Option<Precision> {
         let load = &self.header.plan;
         let goal = load.precision.as_ref().filter(|_| self.part.is_none())?;
@@ -44,7 +44,7 @@ impl Tally {
             quantile: goal.quantile,
             share: goal.share,
             share_found,
-            reached: status == RunStatus::Complete && self.may_have_stopped(to),
+            reached: status == RunStatus::Complete && !has_lost && self.may_have_stopped(to),
             after_ns: (to - from).0,
         })
     }

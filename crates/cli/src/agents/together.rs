@@ -72,6 +72,7 @@ impl<'a> Together<'a> {
             tally.add(interval);
             if !is_whole {
                 abort.lacks_a_machine(interval);
+                precision.iter_mut().for_each(precision::Watch::lacks_a_machine);
             }
             let all: [&mut dyn Observer; 4] = [&mut self.live, abort, &mut self.spending, precision];
             let experiment =
@@ -86,6 +87,12 @@ impl<'a> Together<'a> {
                     "warning: {rule:?} has held and stops nothing: from {:.0} s after the start a machine is missing, and without it all of \
                      them do less, whatever the target does",
                     lacking_from.as_secs_f64()
+                ));
+            }
+            if precision.as_mut().is_some_and(precision::Watch::passed_over) {
+                output::clear_live();
+                output::note(format_args!(
+                    "warning: --precision is reached and ends nothing: a machine is missing, and its arrivals may be the slowest"
                 ));
             }
         }

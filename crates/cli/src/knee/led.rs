@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use unblink_analysis::experiment::Trial;
-use unblink_artifact::document::RunDocument;
+use unblink_analysis::finding::FindingCode;
+use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::knee::RefusalCode;
 use unblink_cluster::coordinator::NotBegun;
 use unblink_core::schedule::Rate;
@@ -103,7 +104,39 @@ pub(super) fn lead(
         Led::Run { from, told } => {
             let document = agents::or_records(merge::merged(&from, folder), folder)?;
             told.write(folder);
-            if told.has_lost() { Err((RefusalCode::Agents, LOST.into())) } else { Ok(document) }
+            let lacks = told.has_lost() || lacks_something(&document);
+            if lacks { Err((RefusalCode::Agents, LOST.into())) } else { Ok(document) }
         }
     })
+}
+
+/// The load came to its end, and something of a record did not: an agent that could not go on has sent what there was. A load that was
+/// stopped says itself by what.
+fn lacks_something(document: &RunDocument) -> bool {
+    document.status == RunStatus::Complete && document.validity.finding(FindingCode::AgentsLost).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_artifact::document::{Finding, Severity};
+    use unblink_report::fixture;
+
+    /// An agent whose disk was full sent its record to where it broke off: nothing was fetched in vain, and something is missing.
+    #[test]
+    fn a_trial_whose_merged_record_lacks_something_is_none() {
+        let mut document = fixture::stall();
+        assert!(!lacks_something(&document));
+        document.validity.findings.push(Finding {
+            code: FindingCode::AgentsLost.code().into(),
+            severity: Severity::Invalidates,
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Default::default(),
+            may_have_moved: None,
+        });
+        assert!(lacks_something(&document));
+        document.status = RunStatus::Aborted;
+        assert!(!lacks_something(&document), "what stopped it is the reason");
+    }
 }

@@ -101,6 +101,7 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
         IntervalKind::Killed => {
             "no interval: the run was killed or goes on, and what was under way may be the slowest".into()
         }
+        IntervalKind::Lost => "no interval: machines were lost, and their arrivals may be the slowest".into(),
     })
 }
 
@@ -185,6 +186,7 @@ mod tests {
         );
         assert!(told(IntervalKind::NotSteady, None).ends_with("no interval, since the rate changes"));
         assert!(told(IntervalKind::Killed, None).contains("no interval: the run was killed"));
+        assert!(told(IntervalKind::Lost, None).contains("no interval: machines were lost"));
     }
 
     /// The client's connections may have been the limit.

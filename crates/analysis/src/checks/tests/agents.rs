@@ -92,6 +92,23 @@ fn a_machine_that_was_stopped_alone() {
     assert!(users.starts_with("The loads of 2 machines") && users.ends_with("of the others."), "{users}");
 }
 
+/// It was told that "what came of 0 of 50,000 arrivals is not known".
+#[test]
+fn a_record_that_breaks_off_where_nothing_was_under_way_lacks_no_arrival() {
+    let said = |is_more_lost| {
+        let one = |agents: &mut Agents| (agents.killed, agents.is_more_lost) = (1, is_more_lost);
+        found(Code::AgentsLost, one).unwrap().message
+    };
+    assert_eq!(
+        said(false),
+        "One machine's record breaks off: no arrival is missing, but how it ended is not known."
+    );
+    assert_eq!(
+        said(true),
+        "One machine's record breaks off: what would have followed the requests that it tells of is not known."
+    );
+}
+
 /// Nobody has interrupted them, and the target may have answered all of it.
 #[test]
 fn records_that_all_break_off_say_nothing_of_the_target() {
