@@ -293,40 +293,6 @@ impl Coordinator {
         }
     }
 
-    fn stop(&mut self, now: Time, cause: Cause, why: String) {
-        match &mut self.phase {
-            Phase::Gathering { .. } | Phase::Preparing { .. } => {
-                let guard = if let Cause::Guard(name) = cause { Some(name) } else { None };
-                self.fail_for(now, NotBegun { guard, ..NotBegun::because(why) });
-            }
-            // Whoever has heard of the start begins, and then hears of the stop.
-            Phase::Going { start_at } => {
-                let start_at = *start_at;
-                let at = start_at.max(now + STOP_AHEAD);
-                self.phase = Phase::Running { start_at, stop: Some((at, cause, why)), alone_since: None };
-            }
-            Phase::Running { stop: stop @ None, .. } => {
-                *stop = Some((now + STOP_AHEAD, cause, why));
-                self.say_again_at = now;
-            }
-            // What journeys and retries go on with is load, too.
-            Phase::Running { stop: Some((_, before, _)), .. }
-                if !before.cuts_off() && cause.cuts_off() && self.cut.is_none() =>
-            {
-                self.cut = Some((now + STOP_AHEAD, cause, why));
-                self.say_again_at = now;
-            }
-            _ => {}
-        }
-    }
-
-    /// Nobody hears anything, and nobody's record can come, if it is gone.
-    fn give_up_bus(&mut self, now: Time) {
-        if let Some(since) = &mut self.bus_gone_since {
-            *since = now.saturating_sub(BUS_BACK_WITHIN);
-        }
-    }
-
     fn fail(&mut self, now: Time, reasons: Vec<String>, by_target: bool) {
         self.fail_for(now, NotBegun { reasons, by_target, guard: None });
     }

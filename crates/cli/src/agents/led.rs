@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use unblink_artifact::document::{ClockReading, GuardKind};
+use unblink_artifact::document::{Aborted, ClockReading, GuardKind};
 use unblink_artifact::tally::Tally;
 use unblink_cluster::agent::{Action, Event, Left};
 use unblink_cluster::bus::AgentBus;
@@ -64,6 +64,14 @@ impl<'a> Led<'a> {
     /// All of the record is in its folder, or there will be none.
     pub(super) fn recorded(&self) {
         self.stopping.lock().is_recorded = true;
+    }
+
+    /// Whoever leads it has ended the load so, and knows.
+    pub(super) fn was_told(&self, by: &Aborted) -> bool {
+        let is_that = |(why, rule): &(Why, String)| {
+            by.guard.is_some_and(|guard| *why == Why::Guard(guard)) && *rule == by.rule
+        };
+        self.stopping.lock().ordered.iter().any(is_that)
     }
 
     /// What the user of the run should hear of it.
@@ -150,6 +158,8 @@ struct Stop {
     lease_until: Option<Time>,
     /// What came before the load could be stopped, in its order.
     told: Vec<(Time, Why, String)>,
+    /// What the coordinator has said.
+    ordered: Vec<(Why, String)>,
     /// All of its record is in its folder.
     is_recorded: bool,
     /// How its clock compared with the coordinator's when that was looked at last.
@@ -183,7 +193,9 @@ impl Stopping {
 
     /// The coordinator says so, or nobody does.
     pub(super) fn stop_by(&self, at: Time, cause: Cause, why: String) {
-        self.stop(at, why_of(cause), why);
+        let ordered = why_of(cause);
+        self.lock().ordered.push((ordered, why.clone()));
+        self.stop(at, ordered, why);
     }
 
     fn lock(&self) -> MutexGuard<'_, Stop> {

@@ -146,8 +146,9 @@ fn taken(
     let (document, _) = run::execute_watched(prepared, folder, interruptions, watched)?;
     output::write_page(folder, &document);
     // Not what the coordinator has said, which knows.
-    let by_itself =
-        |by: &&Aborted| !matches!(by.guard, None | Some(GuardKind::Coordinator | GuardKind::Lease));
+    let by_itself = |by: &&Aborted| {
+        !matches!(by.guard, None | Some(GuardKind::Coordinator | GuardKind::Lease)) && !led.was_told(by)
+    };
     let stopped_by = document.aborted.as_ref().filter(by_itself);
     let stopped_by = stopped_by.and_then(|by| Some((by_guard(by.guard?), by.rule.clone())));
     let files = record::ends(folder, &RECORD).context("can't read the record again")?;

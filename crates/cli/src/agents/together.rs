@@ -7,7 +7,7 @@ use crate::run::guards::Spending;
 use crate::{output, precision};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use unblink_artifact::document::GuardKind;
+use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_artifact::folder::{Followed, Following, MergeError};
 use unblink_artifact::tally::Tally;
 use unblink_cluster::bus::Record;
@@ -20,7 +20,10 @@ pub(super) struct Together<'a> {
     /// What the run is a trial of.
     experiment: Option<&'a mut dyn Observer>,
     begun: Option<Begun>,
-    has_ended: bool,
+    /// When the load ends, if it was stopped from elsewhere, after t = 0.
+    ends_at: Option<Nanos>,
+    /// What has called for the end of the load was a guard, if anything has.
+    ended_by_guard: Option<bool>,
     /// Records can't be read or put together, so that no rule would see the load.
     is_broken: bool,
 }
@@ -42,7 +45,15 @@ impl<'a> Together<'a> {
         experiment: Option<&'a mut dyn Observer>,
     ) -> Together<'a> {
         let live = LiveLine::new(quiet, Some(load));
-        Together { live, spending, experiment, begun: None, has_ended: false, is_broken: false }
+        Together {
+            live,
+            spending,
+            experiment,
+            begun: None,
+            ends_at: None,
+            ended_by_guard: None,
+            is_broken: false,
+        }
     }
 
     /// Takes in what is new of `records`. Gives once why the load should end, if it should.
@@ -62,12 +73,13 @@ impl<'a> Together<'a> {
             }
         }
         let Begun { following, tally, abort, precision } = self.begun.as_mut()?;
+        self.ends_at.into_iter().for_each(|at| abort.ends_at(at));
         let mut ended = None;
         loop {
             let Followed { interval, is_whole } = match following.next(|dir| over.contains(dir)) {
                 Ok(Some(followed)) => followed,
                 Ok(None) => break,
-                Err(error) => return ended.or_else(|| self.broken(&error)).filter(|_| self.is_first()),
+                Err(error) => return ended.or_else(|| self.broken(&error)).filter(|end| self.is_news(end)),
             };
             tally.add(interval);
             if !is_whole {
@@ -96,12 +108,21 @@ impl<'a> Together<'a> {
                 ));
             }
         }
-        ended.filter(|_| self.is_first())
+        ended.filter(|end| self.is_news(end))
     }
 
-    /// Nothing has called for the end of the load before.
-    fn is_first(&mut self) -> bool {
-        !std::mem::replace(&mut self.has_ended, true)
+    /// Load ends then, and no rule looks at what comes later.
+    pub(super) fn ends_at(&mut self, at: Option<Nanos>) {
+        self.ends_at = self.ends_at.or(at);
+    }
+
+    /// Nothing has called for the end of the load before; or what did lets retries and journeys go on, and this is a guard, which
+    /// ends them.
+    fn is_news(&mut self, end: &End) -> bool {
+        let is_guard = matches!(end, End::Aborted(Aborted { guard: Some(_), .. }));
+        let before = self.ended_by_guard;
+        self.ended_by_guard = Some(is_guard || before == Some(true));
+        before.is_none() || (is_guard && before == Some(false))
     }
 
     /// Load of which nobody sees what becomes of it is not to go on.

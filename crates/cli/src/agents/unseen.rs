@@ -19,14 +19,25 @@ pub(super) struct Unseen {
     unseen: Duration,
     /// What had fallen due when figures came last, and what could be in them.
     due: u64,
+    again: u64,
 }
 
 impl Unseen {
     /// Looks at `now`, by a clock that goes on: figures go so far, and agents say that so much has fallen `due`. Is it too long that
-    /// load has gone on unseen? Nothing counts while no figures are waited for.
-    pub(super) fn look(&mut self, now: Duration, is_awaited: bool, until: Option<Nanos>, due: u64) -> bool {
+    /// load has gone on unseen? Nothing counts while no figures are waited for, nor while records come `again` that were here already:
+    /// those of a long run take their time, and what is new comes behind them.
+    pub(super) fn look(
+        &mut self,
+        now: Duration,
+        is_awaited: bool,
+        until: Option<Nanos>,
+        due: u64,
+        again: u64,
+    ) -> bool {
         let since = self.looked_at.replace(now).map_or(Duration::ZERO, |before| now.saturating_sub(before));
-        self.unseen += since.min(LOOK_MAX);
+        if std::mem::replace(&mut self.again, again) == again {
+            self.unseen += since.min(LOOK_MAX);
+        }
         if std::mem::replace(&mut self.until, until) != until || !is_awaited {
             self.unseen = Duration::ZERO;
         }
@@ -50,7 +61,7 @@ mod tests {
     ) -> Option<u64> {
         (from..from + 60).find(|&second| {
             let until = figures(second).map(Nanos::from_secs);
-            unseen.look(Duration::from_secs(second), true, until, second * each)
+            unseen.look(Duration::from_secs(second), true, until, second * each, 0)
         })
     }
 
@@ -69,20 +80,35 @@ mod tests {
     fn without_load_there_is_nothing_to_see() {
         let mut unseen = Unseen::default();
         assert_eq!(seconds(&mut unseen, 0, 0, |_| Some(5)), None);
-        assert!(unseen.look(Duration::from_secs(60), true, Some(Nanos::from_secs(5)), 1), "and now there is");
+        assert!(
+            unseen.look(Duration::from_secs(60), true, Some(Nanos::from_secs(5)), 1, 0),
+            "and now there is"
+        );
     }
 
     #[test]
     fn time_in_which_nobody_looked_or_waited_does_not_count() {
         let mut unseen = Unseen::default();
         for second in [0, 1, 2, 300, 600] {
-            assert!(!unseen.look(Duration::from_secs(second), true, None, second), "it stood still");
+            assert!(!unseen.look(Duration::from_secs(second), true, None, second, 0), "it stood still");
         }
         for second in 601..700 {
             assert!(
-                !unseen.look(Duration::from_secs(second), second % 10 != 0, None, second),
+                !unseen.look(Duration::from_secs(second), second % 10 != 0, None, second, 0),
                 "all are silent"
             );
         }
+    }
+
+    #[test]
+    fn records_that_come_again_are_waited_for() {
+        let mut unseen = Unseen::default();
+        for second in 0..60 {
+            let again = second * 1_000;
+            assert!(!unseen.look(Duration::from_secs(second), true, None, second, again), "they still come");
+        }
+        let found =
+            (60..90).find(|&second| unseen.look(Duration::from_secs(second), true, None, second, 59_000));
+        assert_eq!(found, Some(74));
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                 }
                 notes.push(note);
             }
-            Ok(Told::Progress { start_at, due, ok, heard, records }) => {
+            Ok(Told::Progress { start_at, stop_at, due, ok, heard, records, again }) => {
+                together.ends_at(after_start(start_at, stop_at));
                 // Nobody takes the place of one that was started here.
                 if start_at.is_none()
                     && !is_stopping
@@ -85,14 +86,14 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
                     bus.stop(Cause::Coordinator, why);
                 }
                 if let Some(end) = together.look(&records) {
-                    rule = rule_of(&end);
+                    rule = rule.or(rule_of(&end));
                     is_stopping = true;
                     let (cause, why) = cause(end);
                     bus.stop(cause, why);
                 }
                 let is_awaited = heard > 0 && together.waits() && shown.is_under_way(start_at);
                 let now = Duration::from_nanos(shown.time.now());
-                if unseen.look(now, is_awaited, together.until(), due) && !is_stopping {
+                if unseen.look(now, is_awaited, together.until(), due, again) && !is_stopping {
                     is_stopping = true;
                     let why = why_unseen(broken.as_deref());
                     output::clear_live();
@@ -139,6 +140,11 @@ pub(super) fn watched(watching: Watching<'_, '_>) -> Result<Seen> {
             Err(RecvTimeoutError::Disconnected) => bail!("the bus has gone"),
         }
     }
+}
+
+/// When that is after t = 0.
+fn after_start(start_at: Option<u64>, at: Option<u64>) -> Option<Nanos> {
+    Some(Nanos(at?.saturating_sub(start_at?)))
 }
 
 /// Why a load is ended of which no figures come.

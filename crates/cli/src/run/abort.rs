@@ -73,6 +73,11 @@ impl Watch {
         self.lacking_from.get_or_insert(interval.start);
     }
 
+    /// The load ends then, before its planned end: what comes later says nothing of how the target bears it.
+    pub(crate) fn ends_at(&mut self, at: Nanos) {
+        self.load_to = self.load_to.min(at);
+    }
+
     /// The rule that has held and was passed over for that; told once.
     pub(crate) fn passed_over(&mut self) -> Option<PassedOver> {
         self.passed_over.take()
@@ -154,6 +159,17 @@ mod tests {
             passed = passed.or(watch.passed_over());
         }
         (fired, passed)
+    }
+
+    #[test]
+    fn a_load_that_was_stopped_is_looked_at_up_to_there() {
+        for (ends_at_s, fires) in [(3, true), (1, false)] {
+            let header = header(&["achieved < 150/s for 2s"]);
+            let (mut tally, mut watch) = (Tally::new(header.clone()), Watch::new(&header));
+            watch.ends_at(Nanos::from_secs(ends_at_s));
+            let fired = (0..3).map(second).any(|second| watch.look(&second, &mut tally).is_some());
+            assert_eq!(fired, fires, "{ends_at_s} s");
+        }
     }
 
     #[test]

@@ -22,11 +22,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio_stream::StreamExt;
 
 /// From one look at how far all have come to the next.
 const TELL_EVERY: u32 = 10;
+/// So many pieces of records wait here to be kept; the others wait on the bus.
+const PIECES_MAX: usize = 256;
 
 /// What a coordinator needs to know.
 pub struct Coordinating {
@@ -70,6 +72,8 @@ pub enum Told {
     Progress {
         /// When load begins or began, by the coordinator's clock; none while that is open.
         start_at: Option<Time>,
+        /// From when on nothing falls due, if that was settled before the planned end.
+        stop_at: Option<Time>,
         /// Arrivals that fell due.
         due: u64,
         /// Whole answers.
@@ -78,6 +82,8 @@ pub enum Told {
         heard: usize,
         /// Of each agent that takes part.
         records: Vec<Record>,
+        /// Pieces of these that brought nothing new, since all of them comes again.
+        again: u64,
     },
     /// It is over. With the folders of the records that have come, each with the agent whose it is.
     Done(FleetOutcome, Vec<(AgentId, PathBuf)>),
@@ -177,11 +183,13 @@ pub fn coordinate(
         let since = resumed.as_ref().map_or(records.since(), |resumed| resumed.since);
         let times = resumed.map_or(0, |resumed| resumed.times + 1);
         let kept = Handed { keep, since, times, mark: None };
-        let (pieces, gathered) = unbounded_channel();
-        other.into_iter().for_each(|other| drop(pieces.send(Gathered::Lost(other))));
+        let (pieces, gathered) = channel(PIECES_MAX);
+        other.into_iter().for_each(|other| drop(pieces.try_send(Gathered::Lost(other))));
         tokio::task::spawn_local(records.gather(pieces));
         let inboxes = BTreeMap::new();
-        let mut life = Life { options, client, machine, signer, files, dir, names, inboxes, kept, now, tell };
+        let asked_at = None;
+        let mut life =
+            Life { options, client, machine, signer, files, dir, names, inboxes, asked_at, kept, now, tell };
         life.find_gathered();
         life.live(words, heard, gathered).await;
     };
@@ -202,6 +210,8 @@ struct Life<T> {
     dir: PathBuf,
     names: &'static [&'static str],
     inboxes: BTreeMap<AgentId, (Inbox, PathBuf)>,
+    /// When all were asked last to send their records again.
+    asked_at: Option<Time>,
     kept: Handed,
     now: Now,
     tell: T,
@@ -236,7 +246,7 @@ impl<T: FnMut(Told)> Life<T> {
         mut self,
         mut words: Subscriber,
         mut inputs: UnboundedReceiver<Event>,
-        mut gathered: UnboundedReceiver<Gathered>,
+        mut gathered: Receiver<Gathered>,
     ) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -250,7 +260,7 @@ impl<T: FnMut(Told)> Life<T> {
                 Some(gathered) = gathered.recv() => match gathered {
                     Gathered::Piece(piece) => self.keep(*piece).await.into_iter().collect(),
                     Gathered::Lost(since) => {
-                        self.kept.since = since;
+                        (self.kept.since, self.asked_at) = (since, Some((self.now)()));
                         vec![Event::Forgotten]
                     }
                     Gathered::Note(note) => {
@@ -328,7 +338,7 @@ impl<T: FnMut(Told)> Life<T> {
                 match ends.map(|(ends, is_unkept)| (self.whole(&agent, &ends), is_unkept)) {
                     Some((Whole::Yes, _)) => events.push(Event::Received(agent)),
                     // A bus that keeps nothing would not keep it again either.
-                    Some((Whole::Lacks, false)) => events.push(Event::Missing),
+                    Some((Whole::Lacks, false)) => events.extend(self.ask_again()),
                     Some((Whole::Lacks, true) | (Whole::NotYet, _)) | None => {}
                 }
                 Some(events)
@@ -360,12 +370,14 @@ impl<T: FnMut(Told)> Life<T> {
     fn tell_progress(&mut self) {
         let machine = self.machine.borrow();
         let ((due, ok, heard), start_at) = (machine.progress(), machine.start_at());
+        let stop_at = machine.stop_at();
         let records = machine.records().map(|(agent, is_over)| Record {
             dir: self.inboxes.get(agent).filter(|(inbox, _)| !inbox.is_empty()).map(|(_, dir)| dir.clone()),
             is_over,
         });
         let records = records.collect();
         drop(machine);
-        (self.tell)(Told::Progress { start_at, due, ok, heard, records });
+        let again = self.inboxes.values().map(|(inbox, _)| inbox.again()).sum();
+        (self.tell)(Told::Progress { start_at, stop_at, due, ok, heard, records, again });
     }
 }

@@ -9,7 +9,7 @@ use async_nats::jetstream::context::{ConsumerInfoErrorKind, CreateStreamErrorKin
 use async_nats::jetstream::{self, Message, stream};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::Sender;
 use tokio_stream::StreamExt;
 
 /// A piece of a record that was not answered within this comes again, so that a coordinator that was away for a moment has it soon.
@@ -129,7 +129,7 @@ impl Kept {
     }
 
     /// Takes pieces of records from the stream, for as long as somebody wants them.
-    pub(super) async fn gather(mut self, to: UnboundedSender<Gathered>) {
+    pub(super) async fn gather(mut self, to: Sender<Gathered>) {
         let mut has_complained = false;
         loop {
             self.read(&to).await;
@@ -145,11 +145,11 @@ impl Kept {
             }
             match self.looked_after().await {
                 Ok(None) => {}
-                Ok(Some(since)) => drop(to.send(Gathered::Lost(since))),
+                Ok(Some(since)) => drop(to.send(Gathered::Lost(since)).await),
                 Err(error) => {
                     if !is_absence(&error) && !std::mem::replace(&mut has_complained, true) {
                         let note = format!("the bus keeps no records any more, and they can't come: {error}");
-                        let _ = to.send(Gathered::Note(note));
+                        let _ = to.send(Gathered::Note(note)).await;
                     }
                 }
             }
@@ -157,7 +157,7 @@ impl Kept {
     }
 
     /// Until nothing comes any more.
-    async fn read(&mut self, to: &UnboundedSender<Gathered>) {
+    async fn read(&mut self, to: &Sender<Gathered>) {
         let batches = self
             .consumer
             .stream()
@@ -168,7 +168,7 @@ impl Kept {
         while let Some(Ok(message)) = messages.next().await {
             let number = message.info().map_or(0, |info| info.stream_sequence);
             self.seen = self.seen.max(number);
-            if to.send(Gathered::Piece(Box::new(message))).is_err() {
+            if to.send(Gathered::Piece(Box::new(message))).await.is_err() {
                 return;
             }
         }

@@ -1,12 +1,56 @@
 //! A run that has begun: who is lost, who ends it for all, and when it is over.
 
 use super::member::Member;
+use super::outcome::NotBegun;
 use super::{
     Action, BUS_BACK_WITHIN, Coordinator, END_WITHIN, FleetOutcome, LOST_AFTER, Phase, RETURN_WITHIN,
+    STOP_AHEAD,
 };
 use crate::message::{Cause, Stage, Time};
 
 impl Coordinator {
+    /// From when on nothing falls due, if all were stopped before the planned end.
+    pub fn stop_at(&self) -> Option<Time> {
+        match &self.phase {
+            Phase::Running { stop: Some((at, ..)), .. } => Some(*at),
+            _ => None,
+        }
+    }
+
+    pub(super) fn stop(&mut self, now: Time, cause: Cause, why: String) {
+        match &mut self.phase {
+            Phase::Gathering { .. } | Phase::Preparing { .. } => {
+                let guard = if let Cause::Guard(name) = cause { Some(name) } else { None };
+                self.fail_for(now, NotBegun { guard, ..NotBegun::because(why) });
+            }
+            // Whoever has heard of the start begins, and then hears of the stop.
+            Phase::Going { start_at } => {
+                let start_at = *start_at;
+                let at = start_at.max(now + STOP_AHEAD);
+                self.phase = Phase::Running { start_at, stop: Some((at, cause, why)), alone_since: None };
+            }
+            Phase::Running { stop: stop @ None, .. } => {
+                *stop = Some((now + STOP_AHEAD, cause, why));
+                self.say_again_at = now;
+            }
+            // What journeys and retries go on with is load, too.
+            Phase::Running { stop: Some((_, before, _)), .. }
+                if !before.cuts_off() && cause.cuts_off() && self.cut.is_none() =>
+            {
+                self.cut = Some((now + STOP_AHEAD, cause, why));
+                self.say_again_at = now;
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody hears anything, and nobody's record can come, if it is gone.
+    pub(super) fn give_up_bus(&mut self, now: Time) {
+        if let Some(since) = &mut self.bus_gone_since {
+            *since = now.saturating_sub(BUS_BACK_WITHIN);
+        }
+    }
+
     pub(super) fn run(&mut self, now: Time, start_at: Time, out: &mut Vec<Action>) {
         let overdue = now > self.over_at(start_at) + END_WITHIN;
         for member in self.members.values_mut() {

@@ -64,6 +64,9 @@ pub struct Inbox {
     grown_at: Time,
     /// When its end was asked about last, and since when again and again.
     ended: Option<(Time, Time)>,
+    /// What came last could not be written: what is missing behind it comes by itself, if it can be.
+    is_unwritten: bool,
+    again: u64,
 }
 
 /// A file as far as it is here.
@@ -121,8 +124,17 @@ impl Inbox {
     pub fn new(dir: PathBuf, names: &[&str]) -> io::Result<Inbox> {
         fs::create_dir_all(&dir)?;
         let names = names.iter().map(|name| name.to_string()).collect();
-        let (files, ended) = (BTreeMap::new(), None);
-        Ok(Inbox { dir, names, files, asks: 0, asks_at_end: 0, grown_at: 0, ended })
+        Ok(Inbox {
+            dir,
+            names,
+            files: BTreeMap::new(),
+            asks: 0,
+            asks_at_end: 0,
+            grown_at: 0,
+            ended: None,
+            is_unwritten: false,
+            again: 0,
+        })
     }
 
     /// The same, and what another one had gathered there is the beginning: the bus may have it no more. Files were written from their
@@ -150,6 +162,27 @@ impl Inbox {
     /// # Errors
     /// The file can't be written.
     pub fn take(&mut self, now: Time, place: &Place, bytes: &[u8]) -> io::Result<Taken> {
+        let bytes_before = self.bytes();
+        let taken = self.taken(now, place, bytes);
+        match taken {
+            Ok(_) if self.bytes() > bytes_before => self.is_unwritten = false,
+            Ok(Taken::Settled) => self.again += 1,
+            Ok(_) => {}
+            Err(_) => self.is_unwritten = true,
+        }
+        taken
+    }
+
+    fn bytes(&self) -> u64 {
+        self.files.values().map(|kept| kept.bytes).sum()
+    }
+
+    /// Pieces that brought nothing new: what was here already comes again.
+    pub fn again(&self) -> u64 {
+        self.again
+    }
+
+    fn taken(&mut self, now: Time, place: &Place, bytes: &[u8]) -> io::Result<Taken> {
         if !self.names.contains(&place.name) {
             return Err(io::Error::other(format!("a record has no file {:?}", place.name)));
         }
@@ -217,7 +250,7 @@ impl Inbox {
         if lasts >= GIVEN_UP_AFTER {
             return Taken::Settled;
         }
-        if lasts >= COMES_WITHIN && !gap.is_asked_for && self.asks < ASKS_MAX {
+        if lasts >= COMES_WITHIN && !gap.is_asked_for && !self.is_unwritten && self.asks < ASKS_MAX {
             gap.is_asked_for = true;
             self.asks += 1;
             return Taken::Missing(AGAIN_AFTER_ASKED);

@@ -3,11 +3,14 @@
 use super::super::PLACE;
 use super::{Life, Told};
 use crate::coordinator::Event;
-use crate::message::{AgentId, FileEnd};
+use crate::message::{AgentId, FileEnd, Time};
 use crate::record::{Inbox, Place, Taken, Whole, inflated};
 use async_nats::jetstream::{self, AckKind};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// See [`Life::ask_again`].
+const ASKED_FOR: Time = 3_000_000_000;
 
 impl<T: FnMut(Told)> Life<T> {
     /// Of whom nothing comes any more, that is told of which another coordinator had gathered.
@@ -63,6 +66,14 @@ impl<T: FnMut(Told)> Life<T> {
         self.inboxes.get_mut(agent)
     }
 
+    /// All send all of it, so that one word is enough for whatever else is found missing at that time.
+    pub(super) fn ask_again(&mut self) -> Option<Event> {
+        let now = (self.now)();
+        let is_new = self.asked_at.is_none_or(|asked_at| now.saturating_sub(asked_at) >= ASKED_FOR);
+        self.asked_at = self.asked_at.filter(|_| !is_new).or(Some(now));
+        is_new.then_some(Event::Missing)
+    }
+
     /// Keeps a piece of a record, and lets the stream know. Gives what follows from it.
     pub(super) async fn keep(&mut self, piece: jetstream::Message) -> Option<Event> {
         let agent = piece.subject.rsplit('.').next().unwrap_or_default().to_string();
@@ -81,7 +92,7 @@ impl<T: FnMut(Told)> Life<T> {
                 Ok(Taken::Settled) => None,
                 Ok(Taken::Early(again_after)) => Some(again_after),
                 Ok(Taken::Missing(again_after)) => {
-                    missing = Some(Event::Missing);
+                    missing = self.ask_again();
                     Some(again_after)
                 }
                 Err(error) => {

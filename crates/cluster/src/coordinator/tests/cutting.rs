@@ -31,3 +31,21 @@ fn what_goes_on_after_a_rule_is_cut_off_by_a_guard() {
     let Some(FleetOutcome::Run { stopped, .. }) = done(&out) else { panic!("{out:?}") };
     assert_eq!(stopped.as_deref(), Some("p99"), "the first");
 }
+
+/// After a rule, a guard of one agent ends what goes on with all of them; what else ends there is no reason.
+#[test]
+fn what_goes_on_after_a_rule_is_cut_off_by_a_guard_of_one() {
+    let stopped = || {
+        let mut stand = Stand::running();
+        stand.after(START_AHEAD + SECOND, Event::Stop(Cause::Rule, "p99".into()));
+        stand
+    };
+    let cuts = |out: &[Action]| {
+        orders(out).iter().any(|(_, order)| matches!(order, Order::Stop { cause: Cause::Guard(_), .. }))
+    };
+    let mut stand = stopped();
+    assert!(cuts(&stand.ended("a", Some("--budget-errors 5 is used up"))));
+    let out = stand.after(SAY_AGAIN, Event::Tick);
+    assert!(!is_noted(&out, "stopping all agents"), "once: {out:?}");
+    assert!(!cuts(&stopped().ended("a", None)));
+}

@@ -203,6 +203,28 @@ fn a_document_stays_until_another_one_is_in_its_place() {
     assert_eq!(stand.has("run.json"), b"last");
 }
 
+/// A disk that is full is no fault of the bus: it passes on again what was not answered, and nobody is asked for that.
+#[test]
+fn what_could_not_be_written_is_not_asked_for() {
+    let mut stand = Stand::new();
+    assert_eq!(stand.lines(0, b"ab"), SETTLED);
+    let (path, aside) = (stand.dir.path().join("lines"), stand.dir.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    assert!(stand.inbox.take(stand.now, &place("lines", 1, 2), b"cd").is_err());
+    for _ in 0..4 {
+        assert_eq!(stand.lines(4, b"ef"), EARLY);
+        stand.after(COMES_WITHIN);
+    }
+    fs::rename(&aside, &path).unwrap();
+    assert_eq!((stand.lines(2, b"cd"), stand.lines(4, b"ef")), (SETTLED, SETTLED));
+    assert_eq!(stand.inbox.again(), 0);
+    assert_eq!((stand.lines(2, b"cd"), stand.lines(0, b"abcd")), (SETTLED, SETTLED));
+    assert_eq!((stand.inbox.again(), stand.has("lines")), (2, b"abcdef".to_vec()));
+    // From now on what is missing is asked for.
+    assert_eq!(stand.lines(8, b"ij"), EARLY);
+    assert_eq!(stand.after(COMES_WITHIN).lines(8, b"ij"), MISSING);
+}
+
 /// From the agent's side: one piece is lost on the bus that had said that it had kept it, and in the end all is here.
 #[test]
 fn a_piece_that_a_bus_has_lost_comes_once_it_is_asked_for() {
