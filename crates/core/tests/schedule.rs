@@ -341,27 +341,37 @@ fn requests_in_turn_are_in_their_shares_for_each_worker() {
 /// other are still Poisson, by the index of dispersion of counts; its standard deviation over n windows is √(2/n).
 #[test]
 fn shares_on_clocks_that_differ_are_still_poisson() {
-    const OF: u32 = 100;
-    let (window, windows) = (Nanos::from_micros(200), 20_000);
-    let hold = [Phase::hold(Rate::per_second(1_000_000), Nanos::from_secs(4))];
-    let schedule = Schedule::new(&hold, Process::Poisson { seed: 5 }, u64::MAX);
-    let mut counts = vec![0.0; windows];
-    for first in 0..OF {
-        let mut cursor = Cursor::of_share(&schedule, Share { first, of: OF });
-        let off = u64::from(first) * 7_919 % 200_000;
-        while let Some((_, d)) = cursor.next(&schedule) {
-            if let Some(count) = counts.get_mut(((d.0 + off) / window.0) as usize) {
-                *count += 1.0;
+    // Shares, arrivals per second, how long, the window, and how far clocks are apart at the most.
+    let quarter = 15 * 60;
+    let cases = [
+        (100, 1_000_000, 4, Nanos::from_micros(200), 200_000),
+        (4, 5_000, quarter, Nanos::from_millis(1), 200_000),
+        (4, 5_000, quarter, Nanos::from_millis(100), 200_000),
+        (4, 5_000, quarter, Nanos::from_millis(1), 5_000_000),
+    ];
+    for (of, per_s, length_s, window, apart_ns) in cases {
+        let length = Nanos::from_secs(length_s);
+        let hold = [Phase::hold(Rate::per_second(per_s), length)];
+        let schedule = Schedule::new(&hold, Process::Poisson { seed: 5 }, u64::MAX);
+        let mut counts = vec![0.0; (length.0 / window.0) as usize];
+        for first in 0..of {
+            let mut cursor = Cursor::of_share(&schedule, Share { first, of });
+            let off = u64::from(first) * 7_919_007 % apart_ns;
+            while let Some((_, d)) = cursor.next(&schedule) {
+                if let Some(count) = counts.get_mut(((d.0 + off) / window.0) as usize) {
+                    *count += 1.0;
+                }
             }
         }
+        // The first windows miss what was moved out of them.
+        let counts = &counts[1 + (apart_ns / window.0) as usize..];
+        let n = counts.len() as f64;
+        let (mean, expected) = (counts.iter().sum::<f64>() / n, per_s as f64 * window.as_secs_f64());
+        let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / n;
+        assert!((mean - expected).abs() < 4.0 * (expected / n).sqrt(), "{mean} of {expected}");
+        let dispersion = variance / mean;
+        assert!((dispersion - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "{dispersion} in {window:?} by {of}");
     }
-    // The first window misses what was moved out of it.
-    let counts = &counts[1..];
-    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
-    let variance = counts.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / counts.len() as f64;
-    let sigma = (2.0 / counts.len() as f64).sqrt();
-    assert!((mean - 200.0).abs() < 4.0 * (200.0 / counts.len() as f64).sqrt(), "{mean}");
-    assert!((variance / mean - 1.0).abs() < 4.0 * sigma, "{}", variance / mean);
 }
 
 /// Operations in turn are as often as they should be for each share of Poisson arrivals, from the first second on.
