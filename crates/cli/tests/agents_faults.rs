@@ -14,6 +14,8 @@ const BRIEFLY: Duration = Duration::from_secs(3);
 const GONE: Duration = Duration::from_millis(1_500);
 /// Longer than a lease, which is 5 s.
 const TOO_LONG: Duration = Duration::from_secs(7);
+/// Nearly all of a load's length.
+const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 /// What the user is told of a bus that has nothing any more.
 const FORGOTTEN: &str = "the bus has lost what it kept; agents send their records again";
 /// How long the load is to last.
@@ -34,10 +36,15 @@ struct Fleet {
 impl Fleet {
     /// The load has gone on for a second or two.
     fn under_way() -> Fleet {
+        Fleet::under_way_for(SECONDS)
+    }
+
+    /// The same of a load that is to last so long.
+    fn under_way_for(seconds: u64) -> Fleet {
         let (target, place) = (healthy(), Place::new());
         let bus = Bus::start(&place);
         let agents = [bus.agent(&place, "one", &[]), bus.agent(&place, "two", &[])];
-        let (rate, length) = (PER_S.to_string(), format!("{SECONDS}s"));
+        let (rate, length) = (PER_S.to_string(), format!("{seconds}s"));
         let run = bus.run(&place, "2", &[&target.url(), "-R", &rate, "-d", &length, "--no-preflight"]);
         target.wait_for(PER_S as usize * 3 / 2);
         Fleet { place, target, bus, agents, run }
@@ -93,9 +100,15 @@ pub(crate) fn own(place: &Place, folder: &str) -> Value {
 /// Load of these ended by itself, and what was sent until then is what the target saw. What was due later is withheld.
 #[track_caller]
 fn assert_ended_by_lease(place: &Place, target: &Hostile, said: Said, folders: &[&str]) -> Run {
+    assert_ended_by_lease_of(ALL, place, target, said, folders)
+}
+
+/// The same of so many arrivals.
+#[track_caller]
+fn assert_ended_by_lease_of(all: u64, place: &Place, target: &Hostile, said: Said, folders: &[&str]) -> Run {
     assert_eq!(said.code(), Some(3), "{said:?}");
     let whole = said.run();
-    assert_eq!(whole.arrivals("scheduled"), ALL);
+    assert_eq!(whole.arrivals("scheduled"), all);
     whole.assert_accounts();
     for folder in folders {
         let own = own(place, folder);
@@ -157,6 +170,31 @@ fn a_bus_that_stands_still_for_longer_than_a_lease_ends_the_load() {
     let whole = assert_ended_by_lease(&place, &target, said, &["one", "two"]);
     assert_eq!(target.seen().len(), seen, "nothing was sent any more");
     // What was recorded meanwhile came when the bus went on.
+    assert!(whole.has_finding("bus_behind"), "{}", whole.document["validity"]);
+}
+
+/// Half a minute, while the load was to go on: it ends with its lease, and all that was recorded comes once the bus goes on.
+#[test]
+fn a_bus_that_stands_still_for_half_a_minute_loses_nothing_that_was_recorded() {
+    let seconds = 36;
+    let fleet = Fleet::under_way_for(seconds);
+    fleet.bus.signal(Signal::STOP);
+    std::thread::sleep(HALF_A_MINUTE);
+    let seen = fleet.target.seen().len();
+    fleet.bus.signal(Signal::CONT);
+    let (place, target, said, _) = fleet.ended();
+    let all = PER_S * seconds;
+    let whole = assert_ended_by_lease_of(all, &place, &target, said, &["one", "two"]);
+    assert_eq!(target.seen().len(), seen, "nothing was sent any more");
+    // The lease is 5 s, and the bus stood still from the second or third second on: what came after that is here as well.
+    let withheld = whole.withheld();
+    assert!((all - withheld) >= 5 * PER_S && withheld > 15 * PER_S, "{withheld} of {all}");
+    assert_eq!(
+        (whole.arrivals("ok") + withheld, whole.document["arrivals"]["lost"].as_u64().unwrap_or(0)),
+        (all, 0),
+        "{}",
+        whole.document["arrivals"]
+    );
     assert!(whole.has_finding("bus_behind"), "{}", whole.document["validity"]);
 }
 

@@ -174,12 +174,22 @@ fn what_is_asked_beside_the_load_ends_with_its_lease() {
     }
     run.signal(Signal::KILL);
     run.wait();
-    let is_over = (0..10).any(|_| {
-        let before = asked("/login");
-        std::thread::sleep(Duration::from_secs(2));
-        asked("/login") == before
-    });
-    assert!(is_over, "{} times", asked("/login"));
+    let killed = Instant::now();
+    let (mut count, mut last_asked) = (asked("/login"), Duration::ZERO);
+    // Until nothing was asked for two seconds.
+    while killed.elapsed() < last_asked + Duration::from_secs(2) && killed.elapsed() < Duration::from_secs(20)
+    {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = asked("/login");
+        if now > count {
+            (count, last_asked) = (now, killed.elapsed());
+        }
+    }
+    // The lease is 5 s, and the machine may be busy.
+    assert!(
+        last_asked <= Duration::from_secs(8),
+        "{last_asked:?} after its coordinator was gone: {count} times"
+    );
     assert!(agent.is_running(), "it still waits for answers");
     agent.signal(Signal::KILL);
     agent.wait();

@@ -265,7 +265,7 @@ fn two_agents_measure_what_one_machine_measures() {
         );
     assert!(definition.contains("local:2") && definition.contains("name = \"agents\""), "{definition}");
     place.file("agents.toml", definition);
-    let measured = |scenario: &str, length: &str| -> (Value, Value) {
+    let measured = |scenario: &str, length: &str| -> (Value, Value, Value) {
         let args = ["lab", "run", scenario, "--tools", "agents", "--tool", "agents.toml", "--length", length];
         let said = place.call(&[&args[..], &["-o", "lab", "--json"]].concat());
         assert_eq!(said.code(), Some(0), "{said:?}");
@@ -273,13 +273,13 @@ fn two_agents_measure_what_one_machine_measures() {
         let text = place.text(&format!("lab/{scenario}/agents/1/stdout.txt"));
         let own: Value = serde_json::from_str(&text).expect("the merged document");
         assert_eq!(own["agents"].as_array().map(Vec::len), Some(2), "{own}");
-        (lab["rows"][0].clone(), lab["cells"][0].clone())
+        (lab["rows"][0].clone(), lab["cells"][0].clone(), own)
     };
     let p99 = |of: &Value| {
         let all = of["percentiles"].as_array().expect("a list");
         all.iter().find(|line| line["q"] == 0.99).expect("a percentile").clone()
     };
-    let (row, cell) = measured("stall", "3s");
+    let (row, cell, own) = measured("stall", "3s");
     // Everything that was planned was sent, also while the server stalled.
     assert_eq!((&row["requests"], &row["planned"]), (&3_000.into(), &3_000.into()));
     assert_eq!(cell["offered"]["planned_in_events"], 50);
@@ -288,8 +288,15 @@ fn two_agents_measure_what_one_machine_measures() {
     let of_stall = p99(&row);
     assert_eq!(of_stall["truth_low_ns"].as_u64().map(|ns| ns / 1_000_000), Some(28), "{of_stall:#}");
     let reported = of_stall["reported_ns"].as_u64().expect("a figure");
-    assert!(reported >= of_stall["log_ns"].as_u64().expect("a figure"), "{of_stall:#}");
-    let (_, cell) = measured("timeouts", "2s");
+    let log = of_stall["log_ns"].as_u64().expect("a figure");
+    assert!(reported >= log, "{of_stall:#}");
+    // And no more than agents that wait for a processor may add, which they tell.
+    let findings = own["validity"]["findings"].as_array().expect("a list");
+    let is_starved =
+        |finding: &Value| ["generator_late", "generator_paused"].iter().any(|code| finding["code"] == *code);
+    let added_ms = if findings.iter().any(is_starved) { 1_000 } else { 50 };
+    assert!(reported <= log + added_ms * 1_000_000, "{added_ms} ms, {of_stall:#}");
+    let (_, cell, _) = measured("timeouts", "2s");
     assert_eq!((&cell["truth"]["timed_out"], &cell["offered"]["omitted"]), (&34.into(), &0.into()));
     let of_timeouts = p99(&cell);
     assert_eq!(

@@ -64,6 +64,9 @@ pub(super) struct Books {
     now: Counts,
     /// What was handed over: until when, after the schedule's zero.
     handed: Vec<(u64, Counts)>,
+    /// How long those took that are ok, from when they were intended: so many were handed over each time.
+    answers: Vec<u64>,
+    answers_handed: Vec<usize>,
 }
 
 impl Books {
@@ -76,7 +79,19 @@ impl Books {
         }
         assert!(entries.is_sorted_by_key(|entry| entry.intended));
         let (now, handed) = (Counts::default(), Vec::new());
-        Books { timeout, entries, places, stop: Time::MAX, due: 0, open: 0, now, handed }
+        let (answers, answers_handed) = (Vec::new(), Vec::new());
+        Books {
+            timeout,
+            entries,
+            places,
+            stop: Time::MAX,
+            due: 0,
+            open: 0,
+            now,
+            handed,
+            answers,
+            answers_handed,
+        }
     }
 
     /// All that were planned.
@@ -106,7 +121,10 @@ impl Books {
         }
         match (at - entry.intended > self.timeout, status) {
             (true, _) => self.now.timed_out += 1,
-            (false, 200) => self.now.ok += 1,
+            (false, 200) => {
+                self.now.ok += 1;
+                self.answers.push(at - entry.intended);
+            }
             (false, _) => self.now.failed += 1,
         }
     }
@@ -133,6 +151,7 @@ impl Books {
     /// What was counted until now belongs to the time until then.
     pub(super) fn hand_over(&mut self, to: u64) {
         self.handed.push((to, std::mem::take(&mut self.now)));
+        self.answers_handed.push(self.answers.len());
     }
 
     /// What falls due before `until`.
@@ -149,6 +168,12 @@ impl Books {
         let mut sum = Counts::default();
         self.handed.iter().filter(|(end, _)| *end <= to).for_each(|(_, counts)| sum += *counts);
         sum
+    }
+
+    /// How long those took that are ok, of what was handed over for the time up to then.
+    pub(super) fn answers_until(&self, to: u64) -> &[u64] {
+        let handed = self.handed.iter().filter(|(end, _)| *end <= to).count();
+        &self.answers[..handed.checked_sub(1).map_or(0, |last| self.answers_handed[last])]
     }
 
     /// Where the last of it ends.

@@ -1,13 +1,15 @@
 //! Rules that a world breaks on purpose: an account that says nothing then says nothing at all.
 
 use super::bus::Word;
-use super::{SECOND, World};
+use super::{MS, SECOND, World};
 use rand_xoshiro::rand_core::Rng;
 use std::path::{Path, PathBuf};
 use unblink_artifact::folder::{FolderWriter, read_folder};
 use unblink_cluster::agent::Action;
 use unblink_cluster::coordinator::FleetOutcome;
 use unblink_cluster::message::{Cause, Reading, Time};
+use unblink_core::record::{Interval, Series, Track};
+use unblink_core::time::Nanos;
 
 /// What somebody does not heed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +36,14 @@ pub(crate) enum Rule {
     Once,
     /// What is not here is not called whole.
     Whole,
+    /// What belongs to a second is counted in no other.
+    Second,
+    /// A time is that of one machine's clock.
+    Time,
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 11] = [
+    pub(crate) const ALL: [Rule; 13] = [
         Rule::Lease,
         Rule::LeaseFirst,
         Rule::Unsent,
@@ -49,6 +55,8 @@ impl Rule {
         Rule::Lost,
         Rule::Once,
         Rule::Whole,
+        Rule::Second,
+        Rule::Time,
     ];
 }
 
@@ -102,37 +110,63 @@ impl World {
 
     /// The records to be merged, where whoever gathers them does not do as it should.
     pub(super) fn gathered_badly(&self, dirs: Vec<PathBuf>) -> Vec<PathBuf> {
-        let times = match self.broken {
-            Some(Rule::Once) => 2,
-            Some(Rule::Whole) => 0,
+        let change = match self.broken {
+            Some(Rule::Once) => counts_the_busiest_twice,
+            Some(Rule::Whole) => leaves_the_busiest_out,
+            Some(Rule::Second) => takes_seconds_for_each_other,
+            Some(Rule::Time) => adds_an_offset,
             _ => return dirs,
         };
-        dirs.iter().map(|dir| with_a_second_counted(dir, times)).collect()
+        dirs.iter().map(|dir| changed(dir, change)).collect()
     }
 }
 
-/// A record with the one second in which the most fell due counted so often.
-fn with_a_second_counted(dir: &Path, times: u32) -> PathBuf {
+/// A record with something done to its intervals.
+fn changed(dir: &Path, change: fn(&mut Vec<Interval>)) -> PathBuf {
     let run = read_folder(dir).expect("a record");
-    let mut busiest = (0, 0);
-    let mut place = 0u64;
-    let read = run.for_each_interval(|interval| {
-        busiest = busiest.max((interval.bank.counters.measured.due, place));
-        place += 1;
-    });
-    read.expect("intervals");
-    let to = dir.with_extension("counted");
+    let mut all = Vec::new();
+    run.for_each_interval(|interval| all.push(interval.clone())).expect("intervals");
+    if !all.is_empty() {
+        change(&mut all);
+    }
+    let to = dir.with_extension("changed");
     let mut writer = FolderWriter::create(&to, &run.header).expect("a new folder");
-    let mut place = 0u64;
-    let read = run.for_each_interval(|interval| {
-        for _ in 0..if place == busiest.1 { times } else { 1 } {
-            writer.interval(interval).expect("written");
-        }
-        place += 1;
-    });
-    read.expect("intervals");
+    all.iter().for_each(|interval| writer.interval(interval).expect("written"));
     if let Some(document) = &run.final_document {
         writer.finish(document).expect("written");
     }
     to
+}
+
+/// The one in which the most fell due.
+fn busiest(all: &[Interval]) -> usize {
+    (0..all.len()).max_by_key(|place| all[*place].bank.counters.measured.due).expect("there is one")
+}
+
+fn counts_the_busiest_twice(all: &mut Vec<Interval>) {
+    let place = busiest(all);
+    all.insert(place, all[place].clone());
+}
+
+fn leaves_the_busiest_out(all: &mut Vec<Interval>) {
+    all.remove(busiest(all));
+}
+
+/// The sum of both is what it was.
+fn takes_seconds_for_each_other(all: &mut Vec<Interval>) {
+    if let [.., one, other] = &mut all[..] {
+        std::mem::swap(&mut one.bank, &mut other.bank);
+    }
+}
+
+/// There are as many response times as there were.
+fn adds_an_offset(all: &mut Vec<Interval>) {
+    for interval in all {
+        let track = interval.bank.track_mut(Series::Response);
+        let mut wrong = Track::default();
+        for (ns, n) in track.bins() {
+            (0..n).for_each(|_| wrong.record(Nanos(ns + 5 * MS)));
+        }
+        *track = wrong;
+    }
 }

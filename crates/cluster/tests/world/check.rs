@@ -107,7 +107,10 @@ impl World {
         let seed = self.seed;
         let began = node.clock.when(load.zero);
         let wrong = (i128::from(self.clock.at(began)) - i128::from(node.told)).unsigned_abs();
-        let stated = u128::from(node.reading.error_ns) + u128::from(began) * 100 / 1_000_000;
+        // Both clocks have drifted since it asked for the time first, and are read to the nanosecond.
+        let since = began.saturating_sub(node.asked_at.unwrap_or(0));
+        let apart_ppm = node.clock.drift_ppm.abs_diff(self.clock.drift_ppm);
+        let stated = u128::from(node.reading.error_ns) + u128::from(since * apart_ppm / 1_000_000) + 3;
         assert!(wrong <= stated, "seed {seed}: agent {number} is off by {wrong} and states {stated}");
         let too_early = load.happened().iter().any(|worker| worker.sent_too_early);
         assert!(!too_early, "seed {seed}: agent {number} sends before the time");

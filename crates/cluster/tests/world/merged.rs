@@ -74,6 +74,7 @@ impl World {
         let merged = merge(&self.gathered_badly(dirs), &to);
         let document = merged.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
         self.check_document(&document, &self.expected(&here), &to);
+        self.check_times(&here, &to);
         self.check_crowd(&document, &here);
         Some(document.validity.status)
     }

@@ -11,6 +11,7 @@ mod load;
 mod merged;
 mod record;
 mod seeded;
+mod times;
 mod worker;
 
 pub(crate) use broken::Rule;
@@ -71,6 +72,8 @@ struct Node {
     leaves_at: Option<u64>,
     /// Its part.
     offer: Option<Box<Offer>>,
+    /// When it asked for the time first, in true time.
+    asked_at: Option<u64>,
     /// By its own clock.
     start_at: Option<Time>,
     told: Time,
@@ -267,8 +270,11 @@ impl World {
             let Some(action) = self.misread(own, action) else { continue };
             match action {
                 agent::Action::Say(said) => {
-                    if let FromAgent::Status(status) = &said {
-                        self.nodes[number].said.insert(status.number, now);
+                    let node = &mut self.nodes[number];
+                    match &said {
+                        FromAgent::Status(status) => drop(node.said.insert(status.number, now)),
+                        FromAgent::TimeAsk { .. } => drop(node.asked_at.get_or_insert(now)),
+                        _ => {}
                     }
                     self.send(number, || Word::Up(number, said.clone()));
                 }

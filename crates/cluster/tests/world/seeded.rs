@@ -78,6 +78,7 @@ impl World {
                 refuses: is_hostile && (seed + number).is_multiple_of(29),
                 leaves_at,
                 offer: None,
+                asked_at: None,
                 start_at: None,
                 told: 0,
                 told_by_wall: 0,
