@@ -127,3 +127,14 @@ impl Population<'_> {
         }
     }
 }
+
+/// The ends of the share of errors, where it has no interval of blocks.
+pub(super) fn errors_of_this_run(population: &Population<'_>) -> Option<(f64, f64)> {
+    population.errors.independent_share().map(|share| with_open(share, &population.counts))
+}
+
+/// What has no ending may all be errors yet, or none of it.
+pub(super) fn with_open((low, high): (f64, f64), counts: &Counts) -> (f64, f64) {
+    let open = counts.open as f64 / counts.arrivals.max(1) as f64;
+    (low * (1.0 - open), (high + open).min(1.0))
+}

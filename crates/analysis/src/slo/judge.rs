@@ -4,13 +4,14 @@
 //! changes, an event decides, the run is short), what can still be said is what this run itself shows: it has missed
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
+use super::evidence::{errors_of_this_run, with_open};
 use super::judgement::{Judgement, Reason, VerdictStatus};
 use super::lost::in_spite_of_lost;
 use super::needed::needed;
 use super::ratio::binomial_share;
 use super::relief::is_missed_without;
 use super::window::WindowCounts;
-use super::{Counts, Figure, Objective, Population, Run, Unit, Windows};
+use super::{Figure, Objective, Population, Run, Unit, Windows};
 use crate::interval::exact::Level;
 use crate::interval::{Answer, EndedBy, answers, exact};
 use crate::quantile::Survival;
@@ -230,17 +231,6 @@ fn mean(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgem
         (false, true) if !run.is_steady => judgement.decided(VerdictStatus::Fail, Reason::ThisRun),
         _ => judgement.decided(VerdictStatus::Inconclusive, Reason::NoInterval),
     }
-}
-
-/// The ends of the share of errors, where it has no interval of blocks.
-pub(super) fn errors_of_this_run(population: &Population<'_>) -> Option<(f64, f64)> {
-    population.errors.independent_share().map(|share| with_open(share, &population.counts))
-}
-
-/// What has no ending may all be errors yet, or none of it.
-fn with_open((low, high): (f64, f64), counts: &Counts) -> (f64, f64) {
-    let open = counts.open as f64 / counts.arrivals.max(1) as f64;
-    (low * (1.0 - open), (high + open).min(1.0))
 }
 
 fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {

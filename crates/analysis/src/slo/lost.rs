@@ -1,7 +1,7 @@
 //! What a judgement is worth where machines were lost, and nobody knows what came of their arrivals: an objective is met or
 //! missed only if it is so however these ended, all of them at once or none of them ever.
 
-use super::judge::errors_of_this_run;
+use super::evidence::errors_of_this_run;
 use super::{Figure, Judgement, Objective, Population, Reason, Run, VerdictStatus};
 
 /// Where a figure would lie if all that was lost had been answered at once, and if nothing of it ever had been.
