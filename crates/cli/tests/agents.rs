@@ -6,7 +6,7 @@ use crate::support::{Place, Started, finish};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::net::TcpListener;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use unblink_cluster::signed::KeyPair;
 
 const SHOP: &str = r#"
@@ -175,8 +175,14 @@ fn without_a_coordinator_load_ends() {
     target.wait_for(100);
     run.signal(Signal::KILL);
     run.wait();
+    let killed = Instant::now();
+    let (mut seen, mut last_sent) = (target.seen().len(), Duration::ZERO);
     let own = (0..1_200).find_map(|_| {
         std::thread::sleep(Duration::from_millis(25));
+        let now = target.seen().len();
+        if now > seen {
+            (seen, last_sent) = (now, killed.elapsed());
+        }
         let text = std::fs::read_to_string(place.path().join("own/run.json")).ok()?;
         let run: Value = serde_json::from_str(&text).ok()?;
         (run["status"] == "aborted").then_some(run)
@@ -186,6 +192,9 @@ fn without_a_coordinator_load_ends() {
     let at_s = own["aborted"]["at_ns"].as_u64().expect("a time") as f64 / 1e9;
     let arrivals = &own["arrivals"];
     assert!(at_s < 30.0 && arrivals["withheld"].as_u64().is_some_and(|n| n > 0), "{at_s} {arrivals}");
+    // As the target saw it: the lease is 5 s, and the machine may be busy.
+    assert!(last_sent <= Duration::from_secs(8), "{last_sent:?} after its coordinator was gone");
+    assert_eq!(target.seen().len(), seen, "nothing is sent any more");
     agent.signal(Signal::KILL);
     agent.wait();
 }
