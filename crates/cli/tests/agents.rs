@@ -5,6 +5,7 @@ use crate::support::hostile::{Act, Hostile, answer, healthy};
 use crate::support::{Place, Started, finish};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use unblink_cluster::signed::KeyPair;
@@ -57,6 +58,10 @@ fn four_agents_here_send_what_one_machine_sends() {
     let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
     assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
     assert!(target.asked() == other.asked(), "the same requests");
+    // And as many of them fall due in the same seconds.
+    let due = [due_until(&place), due_until(&alone)];
+    let both = due[0].keys().filter(|end| due[1].contains_key(end)).count();
+    assert!(both > 0 && due[0].iter().all(|(end, n)| due[1].get(end).is_none_or(|m| m == n)), "{due:?}");
 
     let parts: Vec<String> =
         place.list("out.agents").iter().map(|name| format!("out.agents/{name}")).collect();
@@ -86,6 +91,21 @@ fn four_agents_here_send_what_one_machine_sends() {
     // Nothing else is left behind.
     let all = place.list(".");
     assert!(!all.iter().any(|name| name == "out.local"), "{all:?}");
+}
+
+/// How many arrivals had fallen due, by the ends of full seconds. On a busy machine one may be missing.
+fn due_until(place: &Place) -> BTreeMap<u64, u64> {
+    let mut sum = 0;
+    let text = place.text("out/intervals.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let intervals = lines.filter(|line| line["length_ns"].is_u64());
+    let all = intervals.map(|line| {
+        let number =
+            |at: &str| line.pointer(at).and_then(Value::as_u64).unwrap_or_else(|| panic!("{at} {line}"));
+        sum += number("/measured/due");
+        (number("/start_ns") + number("/length_ns"), sum)
+    });
+    all.filter(|(end, _)| end % 1_000_000_000 == 0).collect()
 }
 
 /// Agents fetch the plan and what it names, give what they measured back, and leave.
