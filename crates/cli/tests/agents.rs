@@ -5,8 +5,9 @@ use crate::support::hostile::{Act, Hostile, answer, healthy};
 use crate::support::{Place, Started, finish};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use unblink_cluster::signed::KeyPair;
 
 const SHOP: &str = r#"
@@ -57,6 +58,10 @@ fn four_agents_here_send_what_one_machine_sends() {
     let whole = alone.measure(&["shop.toml", &other.url(), "--no-preflight"]);
     assert_eq!(merged.arrivals("scheduled"), whole.arrivals("scheduled"));
     assert!(target.asked() == other.asked(), "the same requests");
+    // And as many of them fall due in the same seconds.
+    let due = [due_until(&place), due_until(&alone)];
+    let both = due[0].keys().filter(|end| due[1].contains_key(end)).count();
+    assert!(both > 0 && due[0].iter().all(|(end, n)| due[1].get(end).is_none_or(|m| m == n)), "{due:?}");
 
     let parts: Vec<String> =
         place.list("out.agents").iter().map(|name| format!("out.agents/{name}")).collect();
@@ -86,6 +91,21 @@ fn four_agents_here_send_what_one_machine_sends() {
     // Nothing else is left behind.
     let all = place.list(".");
     assert!(!all.iter().any(|name| name == "out.local"), "{all:?}");
+}
+
+/// How many arrivals had fallen due, by the ends of full seconds. On a busy machine one may be missing.
+fn due_until(place: &Place) -> BTreeMap<u64, u64> {
+    let mut sum = 0;
+    let text = place.text("out/intervals.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let intervals = lines.filter(|line| line["length_ns"].is_u64());
+    let all = intervals.map(|line| {
+        let number =
+            |at: &str| line.pointer(at).and_then(Value::as_u64).unwrap_or_else(|| panic!("{at} {line}"));
+        sum += number("/measured/due");
+        (number("/start_ns") + number("/length_ns"), sum)
+    });
+    all.filter(|(end, _)| end % 1_000_000_000 == 0).collect()
 }
 
 /// Agents fetch the plan and what it names, give what they measured back, and leave.
@@ -175,8 +195,14 @@ fn without_a_coordinator_load_ends() {
     target.wait_for(100);
     run.signal(Signal::KILL);
     run.wait();
+    let killed = Instant::now();
+    let (mut seen, mut last_sent) = (target.seen().len(), Duration::ZERO);
     let own = (0..1_200).find_map(|_| {
         std::thread::sleep(Duration::from_millis(25));
+        let now = target.seen().len();
+        if now > seen {
+            (seen, last_sent) = (now, killed.elapsed());
+        }
         let text = std::fs::read_to_string(place.path().join("own/run.json")).ok()?;
         let run: Value = serde_json::from_str(&text).ok()?;
         (run["status"] == "aborted").then_some(run)
@@ -186,6 +212,9 @@ fn without_a_coordinator_load_ends() {
     let at_s = own["aborted"]["at_ns"].as_u64().expect("a time") as f64 / 1e9;
     let arrivals = &own["arrivals"];
     assert!(at_s < 30.0 && arrivals["withheld"].as_u64().is_some_and(|n| n > 0), "{at_s} {arrivals}");
+    // As the target saw it: the lease is 5 s, and the machine may be busy.
+    assert!(last_sent <= Duration::from_secs(8), "{last_sent:?} after its coordinator was gone");
+    assert_eq!(target.seen().len(), seen, "nothing is sent any more");
     agent.signal(Signal::KILL);
     agent.wait();
 }

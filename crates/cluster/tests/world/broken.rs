@@ -154,9 +154,11 @@ fn leaves_the_busiest_out(all: &mut Vec<Interval>) {
 
 /// The sum of both is what it was.
 fn takes_seconds_for_each_other(all: &mut Vec<Interval>) {
-    if let [.., one, other] = &mut all[..] {
+    let Some(mut other) = all.pop() else { return };
+    if let Some(one) = all.last_mut() {
         std::mem::swap(&mut one.bank, &mut other.bank);
     }
+    all.push(other);
 }
 
 /// There are as many response times as there were.
