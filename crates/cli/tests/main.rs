@@ -23,6 +23,7 @@ mod agents_faults;
 mod agents_files;
 mod agents_interrupted;
 mod agents_limits;
+mod agents_local;
 mod agents_offers;
 mod agents_permissions;
 mod agents_resumed;

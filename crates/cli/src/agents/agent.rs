@@ -1,6 +1,5 @@
 //! `unblink agent`: waits on the bus for a run, takes part in it, and leaves, or is there again for the next one.
 
-use super::causes::by_guard;
 use super::ceiling::{Ceiling, Ceilings};
 use super::led::{Led, NotBegun, Stopping, leave_with_input};
 use super::taking::{FILES, Offered, RunOf, offered};
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use unblink_artifact::document::{GuardKind, named_shares};
+use unblink_artifact::document::named_shares;
 use unblink_cluster::agent::{Action, Event, Known, Left};
 use unblink_cluster::bus::{AgentBus, join};
 use unblink_cluster::message::{Ended, Machine, Next, Offer, Refusal};
@@ -76,7 +75,7 @@ pub(crate) fn agent(args: &AgentArgs, run_of: RunOf, ceilings: Ceilings) -> Resu
             Action::Compared { at, reading } => stopped.compared(at, reading),
             Action::Unkept(why) => {
                 output::note(format_args!("error: {why}: no more load is offered"));
-                stopped.stop_by(time.now(), by_guard(GuardKind::Record), why);
+                stopped.unkept(why);
             }
             Action::Note(note) => output::note(format_args!("warning: {note}")),
             other => drop(actions.send(other)),

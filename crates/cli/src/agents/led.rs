@@ -198,6 +198,11 @@ impl Stopping {
         self.stop(at, ordered, why);
     }
 
+    /// No bus keeps what is recorded: nobody sees the load any more.
+    pub(super) fn unkept(&self, why: String) {
+        self.stop(self.time.now(), Why::Guard(GuardKind::Record), why);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Stop> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
