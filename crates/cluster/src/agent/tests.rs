@@ -7,6 +7,11 @@ mod replayed;
 
 const NOW: Time = 1_000_000 * SECOND;
 
+/// What the coordinator says to this agent.
+fn to_me(answers: u64, order: Order) -> Reply {
+    Reply { run: "r".into(), agent: "me".into(), answers, order, time: None, lost_by_bus: 0 }
+}
+
 fn machine() -> Machine {
     Machine::new("1", "h".into(), 1)
 }
@@ -25,14 +30,7 @@ fn offer(agent: &str, made_at: Time, version: &str) -> Event {
         files: Vec::new(),
         run_seed: 1,
     };
-    Event::Reply(Reply {
-        run: "r".into(),
-        agent: "me".into(),
-        answers: 0,
-        order: Order::Offer(Box::new(offer)),
-        time: None,
-        lost_by_bus: 0,
-    })
+    Event::Reply(to_me(0, Order::Offer(Box::new(offer))))
 }
 
 /// What an agent says after an offer.
@@ -67,29 +65,13 @@ fn an_offer_is_for_one_process_and_one_time() {
 fn only_what_answers_a_word_lengthens_the_lease() {
     let (mut agent, mut out) = (Agent::new("me".into(), machine(), NOW), Vec::new());
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
-    let reply = |answers| {
-        Event::Reply(Reply {
-            run: "r".into(),
-            agent: "me".into(),
-            answers,
-            order: Order::GoOn,
-            time: None,
-            lost_by_bus: 0,
-        })
-    };
+    let reply = |answers| Event::Reply(to_me(answers, Order::GoOn));
     agent.handle(NOW, reply(77), &mut out);
     assert_eq!(agent.lease_until, NOW, "it has said no such thing");
     let number = agent.number;
     agent.handle(NOW + SECOND, reply(number), &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE, "from when it was said, not from when it was answered");
-    let other = Event::Reply(Reply {
-        run: "other".into(),
-        agent: "me".into(),
-        answers: number + 1,
-        order: Order::GoOn,
-        time: None,
-        lost_by_bus: 0,
-    });
+    let other = Event::Reply(Reply { run: "other".into(), ..to_me(number + 1, Order::GoOn) });
     agent.handle(NOW + SECOND, other, &mut out);
     assert_eq!(agent.lease_until, NOW + LEASE);
 }
@@ -119,16 +101,7 @@ fn who_sends_is_told_of_the_lease() {
         let of = |action: &Action| if let Action::LeaseUntil(until) = action { Some(*until) } else { None };
         out.iter().filter_map(of).collect()
     };
-    let reply = |answers, order| {
-        Event::Reply(Reply {
-            run: "r".into(),
-            agent: "me".into(),
-            answers,
-            order,
-            time: None,
-            lost_by_bus: 0,
-        })
-    };
+    let reply = |answers, order| Event::Reply(to_me(answers, order));
     agent.state = State::Armed(Reading::default());
     agent.handle(NOW + SECOND, reply(agent.number, Order::GoOn), &mut out);
     assert!(leases(&out).is_empty(), "there is no load");
@@ -181,14 +154,7 @@ fn comparing() -> (Agent, (u64, ToldTime)) {
 }
 
 fn vouches(answers: u64, time: Option<ToldTime>) -> Event {
-    Event::Reply(Reply {
-        run: "r".into(),
-        agent: "me".into(),
-        answers,
-        order: Order::GoOn,
-        time,
-        lost_by_bus: 0,
-    })
+    Event::Reply(Reply { time, ..to_me(answers, Order::GoOn) })
 }
 
 /// Whoever is on the bus can say what time it is: what the coordinator does not sign does not count.
@@ -221,14 +187,7 @@ fn going() -> (Agent, Time, Vec<Action>) {
     agent.handle(NOW + SECOND / 2, vouches(number, Some(told)), &mut out);
     let start_at = NOW + 2 * SECOND;
     let go = Order::Go { start_at: start_at + 500 };
-    let go = Reply {
-        run: "r".into(),
-        agent: "me".into(),
-        answers: agent.number,
-        order: go,
-        time: None,
-        lost_by_bus: 0,
-    };
+    let go = to_me(agent.number, go);
     agent.handle(NOW + SECOND, Event::Reply(go), &mut out);
     (agent, start_at, out)
 }
@@ -287,14 +246,7 @@ fn what_the_bus_has_lost_is_sent_again_once() {
     agent.handle(NOW, offer("me", NOW, "1"), &mut out);
     let mut again = |run: &str, lost_by_bus| {
         let mut out = Vec::new();
-        let reply = Reply {
-            run: run.into(),
-            agent: "me".into(),
-            answers: 0,
-            order: Order::GoOn,
-            time: None,
-            lost_by_bus,
-        };
+        let reply = Reply { run: run.into(), lost_by_bus, ..to_me(0, Order::GoOn) };
         agent.handle(NOW, Event::Reply(reply), &mut out);
         out.iter().filter(|action| matches!(action, Action::SendAgain)).count()
     };
@@ -325,14 +277,7 @@ fn a_stranger_is_told_so_and_keeps_it_from_nothing() {
         matches!(action, Action::Say(FromAgent::Status(Status { run: None, stage: Stage::Waiting(_), .. })))
     };
     assert!(out.len() == 1 && waits(&out[0]), "{out:?}");
-    let leave = Reply {
-        run: "r".into(),
-        agent: "me".into(),
-        answers: 0,
-        order: Order::Leave { why: "no".into() },
-        time: None,
-        lost_by_bus: 0,
-    };
+    let leave = to_me(0, Order::Leave { why: "no".into() });
     agent.handle(NOW + SECOND, Event::Reply(leave), &mut out);
     agent.handle(NOW + SECOND, offer("me", NOW, "1"), &mut out);
     assert!(out.iter().any(|action| matches!(action, Action::Prepare(..))), "{out:?}");
@@ -425,8 +370,7 @@ fn a_stop_that_waits_is_followed_by_one_that_does_not() {
     agent.lease_until = NOW + LEASE;
     let stop = |agent: &mut Agent, at, cause: Cause| {
         let order = Order::Stop { at, cause, why: "so".into() };
-        let reply =
-            Reply { run: "r".into(), agent: "me".into(), answers: 0, order, time: None, lost_by_bus: 0 };
+        let reply = to_me(0, order);
         let mut out = Vec::new();
         agent.handle(NOW, Event::Reply(reply), &mut out);
         let told = |action: Action| match action {

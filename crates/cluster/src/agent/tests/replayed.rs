@@ -10,14 +10,7 @@ fn what_was_said_to_another_agent_keeps_nobody_under_load() {
     let lease_until = agent.lease_until;
     let stop = || Order::Stop { at: start_at, cause: Cause::Rule, why: "p99".into() };
     let reply = |agent: &str, answers, order| {
-        Event::Reply(Reply {
-            run: "r".into(),
-            agent: agent.into(),
-            answers,
-            order,
-            time: None,
-            lost_by_bus: 1,
-        })
+        Event::Reply(Reply { agent: agent.into(), lost_by_bus: 1, ..to_me(answers, order) })
     };
     out.clear();
     for order in [Order::GoOn, stop(), Order::Leave { why: "no".into() }] {
