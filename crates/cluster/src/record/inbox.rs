@@ -162,19 +162,9 @@ impl Inbox {
     /// # Errors
     /// The file can't be written.
     pub fn take(&mut self, now: Time, place: &Place, bytes: &[u8]) -> io::Result<Taken> {
-        let bytes_before = self.bytes();
         let taken = self.taken(now, place, bytes);
-        match taken {
-            Ok(_) if self.bytes() > bytes_before => self.is_unwritten = false,
-            Ok(Taken::Settled) => self.again += 1,
-            Ok(_) => {}
-            Err(_) => self.is_unwritten = true,
-        }
+        self.is_unwritten |= taken.is_err();
         taken
-    }
-
-    fn bytes(&self) -> u64 {
-        self.files.values().map(|kept| kept.bytes).sum()
     }
 
     /// Pieces that brought nothing new: what was here already comes again.
@@ -189,6 +179,7 @@ impl Inbox {
         let path = self.dir.join(&place.name);
         let kept = self.files.entry(place.name.clone()).or_default();
         if place.version < kept.version {
+            self.again += 1;
             return Ok(Taken::Settled);
         }
         if place.version > kept.version {
@@ -218,7 +209,9 @@ impl Inbox {
                 kept.hashed += new.len() as u64;
             }
             kept.bytes += new.len() as u64;
-            self.grown_at = now;
+            (self.grown_at, self.is_unwritten) = (now, false);
+        } else {
+            self.again += 1;
         }
         kept.gap.take_if(|gap| gap.before <= (kept.version, kept.bytes));
         Ok(Taken::Settled)

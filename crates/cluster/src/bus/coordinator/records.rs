@@ -69,9 +69,11 @@ impl<T: FnMut(Told)> Life<T> {
     /// All send all of it, so that one word is enough for whatever else is found missing at that time.
     pub(super) fn ask_again(&mut self) -> Option<Event> {
         let now = (self.now)();
-        let is_new = self.asked_at.is_none_or(|asked_at| now.saturating_sub(asked_at) >= ASKED_FOR);
-        self.asked_at = self.asked_at.filter(|_| !is_new).or(Some(now));
-        is_new.then_some(Event::Missing)
+        if self.asked_at.is_some_and(|asked_at| now.saturating_sub(asked_at) < ASKED_FOR) {
+            return None;
+        }
+        self.asked_at = Some(now);
+        Some(Event::Missing)
     }
 
     /// Keeps a piece of a record, and lets the stream know. Gives what follows from it.

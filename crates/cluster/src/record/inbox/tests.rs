@@ -87,6 +87,7 @@ fn what_does_not_come_is_asked_for() {
     stand.after(GIVEN_UP_AFTER - COMES_WITHIN - SECOND);
     assert_eq!((stand.lines(4, b"ef"), stand.lines(6, b"g")), (SETTLED, SETTLED));
     assert_eq!(stand.has("lines"), b"ab");
+    assert_eq!(stand.inbox.again(), 0, "what makes room was never here");
     // All is sent again, of which the first part is here.
     assert_eq!((stand.lines(0, b"abcd"), stand.lines(4, b"efg")), (SETTLED, SETTLED));
     assert_eq!(stand.has("lines"), b"abcdefg");
